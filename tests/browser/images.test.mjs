@@ -129,7 +129,7 @@ scene("what is fetched for one of two profiles names both", async () => {
   await tab.page.getByRole("heading", { name: "Comparing two profiles" }).waitFor();
   await tab.settled();
   const statuses = async () => {
-    const { info, second } = await tab.ask("facts", { query: QUERY, callNodes: [] });
+    const { info, second } = await tab.ask("facts", { query: QUERY, sought: [] });
     return [info, second.info].map(({ dsos }) => dsos.find(({ name }) => name === "tides").status);
   };
   assert.deepEqual(await statuses(), ["missing", "missing"]);
@@ -142,7 +142,7 @@ scene("what is fetched for one of two profiles names both", async () => {
   );
   assert.deepEqual(await statuses(), ["matched", "matched"]);
   await tab.ask("nameFrames");
-  const { coverage, second } = await tab.ask("facts", { query: QUERY, callNodes: [] });
+  const { coverage, second } = await tab.ask("facts", { query: QUERY, sought: [] });
   for (const { named, frames } of [coverage, second.coverage])
     assert.ok(named > frames / 2, `${named} of ${frames} frames named`);
   // One for the profiles, and one for the files of each.

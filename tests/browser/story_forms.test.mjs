@@ -339,7 +339,7 @@ async function openInWorker(tab, paths) {
       const of = { ...query, event };
       const views = [
         ask("flameGraph", { query: of, window }, generation),
-        ask("functions", { query: of, order, from: 0, to: 50 }),
+        ask("functions", { query: of, order, from: 0, to: 50 }, generation),
       ];
       const failed = (await Promise.all(views)).find(({ error }) => error !== undefined);
       if (failed !== undefined) return failed;

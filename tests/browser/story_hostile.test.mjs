@@ -126,7 +126,10 @@ describe("8 hostile files", () => {
             const { ok: generation } = await ask("generation", {});
             const window = { root: 0, widthPx: 1000, minPx: 0.5, search: "" };
             const order = { key: "self", direction: "descending" };
-            const views = [ask("flameGraph", { query, window }, generation), ask("functions", { query, order, from: 0, to: 50 })];
+            const views = [
+              ask("flameGraph", { query, window }, generation),
+              ask("functions", { query, order, from: 0, to: 50 }, generation),
+            ];
             for (const view of await within(10_000, Promise.all(views), [{ error: { kind: "hangs", message: "a view" } }])) {
               if (view.error !== undefined) ended.other.push({ length, seed, ...view.error });
             }

@@ -126,4 +126,5 @@ export function nameFrames(session, say = (answer) => answer) {
   for (let asked = session.askNames(10_000); asked !== null; asked = session.askNames(10_000)) {
     session.takeNames(say(structuredClone(imagesFor(session).name(structuredClone(asked)))));
   }
+  session.showNames();
 }

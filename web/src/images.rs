@@ -209,7 +209,7 @@ impl Session {
         Ok(asked)
     }
 
-    /// Takes in what is said of addresses.
+    /// Takes in what is said of addresses; views have it after `showNames`.
     #[wasm_bindgen(js_name = takeNames)]
     pub fn take_names(
         &mut self,
@@ -221,6 +221,18 @@ impl Session {
         let names = names.map(|(identity, names)| MatchedNames { identity, names });
         self.0.take_names(&NameAnswer { ticket, first, names, lost });
         Ok(())
+    }
+
+    /// Views show the names that were taken in.
+    #[wasm_bindgen(js_name = showNames)]
+    pub fn show_names(&mut self) {
+        self.0.show_names();
+    }
+
+    /// Nothing more is said of what was asked: the worker with the files is gone.
+    #[wasm_bindgen(js_name = loseNames)]
+    pub fn lose_names(&mut self, why: &str) {
+        self.0.lose_names(why);
     }
 
     /// How far naming is.

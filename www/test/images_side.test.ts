@@ -18,6 +18,9 @@ interface Found {
 /** A session that asks for what it is told, and notes what is said. Closed, it is freed: whoever uses it then has failed. */
 class FakeSession implements NamedSession {
   readonly taken: { dso: number; ticket: number; first: number }[] = [];
+  /** How many of those views show. */
+  shown = 0;
+  readonly lost: string[] = [];
   isClosed = false;
   #lastTicket = 0;
   #toAsk: NameRequest[] = [];
@@ -51,6 +54,16 @@ class FakeSession implements NamedSession {
   takeNames({ ticket, first }: NameAnswer): void {
     this.#use();
     this.taken.push({ dso: this.#dsoOf.get(ticket) ?? -1, ticket, first });
+  }
+
+  showNames(): void {
+    this.#use();
+    this.shown = this.taken.length;
+  }
+
+  loseNames(why: string): void {
+    this.#use();
+    this.lost.push(why);
   }
 
   namingProgress(): { done: number; total: number } {
@@ -294,10 +307,15 @@ test("a worker that dies takes no session with it, and the next file begins anot
   worker().answer("name");
   const named = side.nameFrames(slices());
   await settle();
-  worker().onerror?.({ message: "unreachable executed" } as ErrorEvent);
+  let prevented = 0;
+  worker().onerror?.({ message: "unreachable executed", preventDefault: () => (prevented += 1) } as unknown as ErrorEvent);
+  assert.equal(prevented, 1, "the page would hear of it else, and give up the session");
   await assert.rejects(offered, { kind: "images-died", message: "the worker that read them stopped: unreachable executed" });
   await named;
+  // What had been said is shown, and that no more comes is told.
   assert.equal(session.taken.length, 1);
+  assert.equal(session.shown, 1);
+  assert.deepEqual(session.lost, ["the worker that read them stopped: unreachable executed"]);
   assert.ok(worker().terminated);
   assert.equal(side.bytes, 0);
 

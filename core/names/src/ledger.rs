@@ -219,6 +219,13 @@ impl Ledger {
         self.rows[id.index()] = LedgerRow::new(dso);
     }
 
+    /// The files of a DSO are gone before all that was asked of them was answered.
+    pub fn lost(&mut self, id: DsoId, dso: &Dso, why: &str) {
+        let tried = std::mem::take(&mut self.rows[id.index()].tried);
+        let row = LedgerRow::new(dso);
+        self.rows[id.index()] = LedgerRow { tried, reason: Some(why.to_owned()), ..row };
+    }
+
     /// For links: rows as the sender had them.
     pub fn from_rows(rows: Vec<LedgerRow>) -> Self {
         Self { rows }

@@ -116,6 +116,7 @@ impl Session {
             let answer = self.with_images(|images| images.name(&request));
             self.take_names(&answer);
         }
+        self.show_names();
         self.naming_progress()
     }
 

@@ -230,7 +230,7 @@ impl Session {
         }
     }
 
-    fn names_changed(&mut self) {
+    pub(super) fn names_changed(&mut self) {
         self.times.names_changed();
         self.ranges = ranges::Ranges::default();
         self.trees.names_changed(self.generation);

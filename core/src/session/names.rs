@@ -26,6 +26,8 @@ use super::Session;
 pub(super) struct Naming {
     depth: NamingDepth,
     works: Vec<NamingWork>,
+    /// Whether names were taken in that views do not show yet.
+    has_unshown: bool,
     last_ticket: Ticket,
 }
 
@@ -108,7 +110,7 @@ impl Session {
 
     /// The frames of a DSO are to be named again; what was to be said of them before is not awaited.
     fn begin_naming(&mut self, dso: DsoId) {
-        let Naming { depth, works, last_ticket } = &mut self.naming;
+        let Naming { depth, works, last_ticket, .. } = &mut self.naming;
         if works.iter().all(NamingWork::is_done) {
             works.clear();
         }
@@ -124,8 +126,8 @@ impl Session {
         works.iter_mut().find_map(|work| work.ask(&self.profile, most))
     }
 
-    /// Takes in what is said of addresses. Views show new names at once. What is not of the build that
-    /// was recorded, cannot be right, or was asked for before a newer file came, names nothing.
+    /// Takes in what is said of addresses; views have it after [`Self::show_names`]. What is not of the
+    /// build that was recorded, cannot be right, or was asked for before a newer file came, names nothing.
     pub fn take_names(&mut self, answer: &NameAnswer) {
         let works = &mut self.naming.works;
         let Some(work) = works.iter_mut().find(|work| work.ticket() == answer.ticket) else {
@@ -135,7 +137,23 @@ impl Session {
         if let (true, Some(lost)) = (is_taken && work.is_done(), &answer.lost) {
             self.ledger.lost_inlines(work.dso(), lost);
         }
-        self.names_changed();
+        self.naming.has_unshown |= is_taken;
+    }
+
+    /// Views show all names that were taken in: together, since each time call nodes get other numbers.
+    pub fn show_names(&mut self) {
+        if std::mem::take(&mut self.naming.has_unshown) {
+            self.names_changed();
+        }
+    }
+
+    /// Nothing more is said of what was asked: whoever has the files is gone. The ledger says why.
+    pub fn lose_names(&mut self, why: &str) {
+        for work in self.naming.works.iter_mut().filter(|work| !work.is_done()) {
+            let dso = work.dso();
+            work.end();
+            self.ledger.lost(dso, self.profile.dsos.get(dso), why);
+        }
     }
 
     /// How far it is.

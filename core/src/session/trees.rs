@@ -29,6 +29,9 @@ const LARGE_TREES_KEPT: usize = 2;
 const LARGE_TREES: usize = 1 << 20;
 /// To look at a call node takes about as long as to take so many rows of samples.
 pub(super) const ROWS_OF_A_CALL_NODE: usize = 8;
+/// Generations of which a page may still know call nodes: the one that it was told of last is the oldest, and
+/// others came while it was told.
+const GENERATIONS_KEPT: usize = 3;
 /// Inverted trees of which it is known in what order they were opened, though they are gone.
 const NUMBERS_KEPT: usize = 16;
 
@@ -42,8 +45,8 @@ pub(super) struct Trees {
     ordering: Option<(Query, FunctionOrder, OrderingFunctions)>,
     /// Of inverted trees that are gone: the call nodes that were opened, which gave them their numbers.
     opened: Vec<(Query, Vec<CallNodeId>)>,
-    /// Those that there were before names changed.
-    past: Option<Past>,
+    /// Those of generations before this one, the oldest first: few.
+    past: Vec<Past>,
 }
 
 /// The trees of a generation of names before this one, for whoever still knows call nodes of theirs.
@@ -130,7 +133,10 @@ impl Trees {
             };
             ways.push((query, Ways::of(tree)));
         }
-        self.past = Some(Past { generation, owner: PastOwner::This, ways });
+        if self.past.len() == GENERATIONS_KEPT {
+            self.past.remove(1);
+        }
+        self.past.push(Past { generation, owner: PastOwner::This, ways });
     }
 
     /// The calls on the way to a call node of a generation before this one, the outermost first.
@@ -140,7 +146,7 @@ impl Trees {
         generation: u32,
         call_node: u32,
     ) -> Vec<(Option<Label>, Option<FrameId>)> {
-        let Some(past) = self.past.as_ref().filter(|past| past.generation == generation) else {
+        let Some(past) = self.past.iter().find(|past| past.generation == generation) else {
             return Vec::new();
         };
         let Some((_, ways)) = past.ways.iter().find(|(known, _)| known == query) else {
@@ -297,8 +303,8 @@ impl Trees {
 
 impl Session {
     /// Where a call node of a generation of names before this one is now, in the tree of the same query:
-    /// it, or the deepest of its callers that is still there. Of generations before only the last one
-    /// that a tree was made of is known, until it is forgotten.
+    /// it, or the deepest of its callers that is still there. Few generations are known, and of each the
+    /// trees that there were when the next began, until they are forgotten.
     pub fn find_moved(&mut self, query: &Query, generation: u32, call_node: u32) -> u32 {
         if generation == self.generation {
             return self.tree(query).id(call_node).unwrap_or(CallNodeId::ROOT).0;
@@ -310,15 +316,17 @@ impl Session {
 
     /// Nobody asks for call nodes of earlier generations any more.
     pub fn forget_past(&mut self) {
-        self.trees.past = None;
+        self.trees.past = Vec::new();
     }
 
     /// Call nodes of a session that showed less of the same recording are found in this one.
     pub fn follow_on(&mut self, mut less: Session) {
-        less.trees.names_changed(less.generation);
-        let past = less.trees.past;
-        self.trees.past = past.map(|past| Past { owner: PastOwner::SessionOfLess, ..past });
-        self.generation = less.generation.wrapping_add(1);
+        // As if names had changed: its trees become past ones.
+        less.names_changed();
+        let past = less.trees.past.into_iter();
+        let past = past.map(|past| Past { owner: PastOwner::SessionOfLess, ..past });
+        self.trees.past = past.collect();
+        self.generation = less.generation;
     }
 
     /// Makes the call tree of a query: goes on for about as long as so many rows of samples take. One

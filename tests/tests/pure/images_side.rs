@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use perftab_core::session::Session;
-use perftab_core::{DsoId, ForceError};
+use perftab_core::{DsoId, ForceError, Query, Status};
 use perftab_images::{
     AddressNames, Candidate, Finding, ForcedAddresses, ForcedFile, FunctionNumber, Image, Images,
     InsistedFile, MatchedFile, MatchedNames, NameAnswer, NameRequest, NamedLevel, NamingDepth,
@@ -107,6 +107,7 @@ impl Scene {
         for answer in self.said.drain(..taken.min(self.said.len())) {
             self.session.take_names(&answer);
         }
+        self.session.show_names();
     }
 
     /// By frame its functions; and all that the ledger says but in which order files came.
@@ -169,6 +170,67 @@ fn every_order_of_arrival_ends_in_the_same_columns() {
             assert!(scene.session.naming_progress().is_complete());
         }
     }
+}
+
+/// Names are shown together, whatever is asked meanwhile; who knew a call before finds it after that.
+#[test]
+fn what_is_asked_while_names_are_taken_in_moves_nothing() {
+    let [_, debug, library, _] = files();
+    let mut scene = Scene::new();
+    let query = Query::default();
+    let frames = |session: &mut Session, call_node| {
+        let detail = session.call_node_detail(&query, call_node).expect("it is there");
+        (detail.path_frames, detail.total_samples)
+    };
+    let calls: Vec<_> = (0..=2 * FUNCTIONS as u32).collect();
+    let before: Vec<_> = calls.iter().map(|&call| frames(&mut scene.session, call)).collect();
+    let generation = scene.session.generation();
+    for file in [debug, library] {
+        scene.offer(&file);
+    }
+    for request in std::mem::take(&mut scene.asked) {
+        scene.session.take_names(&scene.images.name(&request));
+        // Five trees, so that none of those that there were is left.
+        for event in 0..5 {
+            scene.session.total(&Query { event, ..Query::default() });
+        }
+        assert_eq!(scene.session.generation(), generation);
+        scene.session.total(&query);
+    }
+    scene.session.show_names();
+    assert_eq!(scene.session.generation(), generation + 1);
+    for (call, before) in calls.into_iter().zip(before) {
+        let now = scene.session.find_moved(&query, generation, call);
+        assert_eq!(frames(&mut scene.session, now), before, "{call}");
+    }
+    scene.session.show_names();
+    assert_eq!(scene.session.generation(), generation + 1, "there was nothing to show");
+}
+
+/// The ledger does not say that a file names what it has not named and will not.
+#[test]
+fn a_file_that_is_lost_is_not_said_to_match() {
+    let [_, debug, library, _] = files();
+    let mut scene = Scene::new();
+    scene.offer(&debug);
+    scene.go_on(usize::MAX, usize::MAX);
+    scene.offer(&library);
+    scene.go_on(1, 1);
+    scene.session.lose_names("it is gone");
+    assert!(scene.session.naming_progress().is_complete());
+    let rows = scene.session.dsos();
+    let row = |path: &str| rows.iter().find(|row| row.path == path).expect("it was mapped");
+    assert_eq!(row("/bin/server").status, Status::Matched);
+    assert_eq!(row("/lib/libwork.so").status, Status::Missing);
+    assert_eq!(row("/lib/libwork.so").reason.as_deref(), Some("it is gone"));
+    // Given again it names all.
+    let Scene { session, .. } = scene;
+    let images = Images::new(session.profile().dsos.clone());
+    let mut scene = Scene { session, images, asked: VecDeque::new(), said: VecDeque::new() };
+    scene.offer(&library);
+    scene.go_on(usize::MAX, usize::MAX);
+    let named = |name: &&String| name.starts_with("work");
+    assert_eq!(names(&scene.session).iter().filter(named).count() as u64, FUNCTIONS);
 }
 
 /// A file comes while names from another of its build are on their way: those are not awaited any more.

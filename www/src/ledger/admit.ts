@@ -59,6 +59,7 @@ export async function admitFiles(files: readonly File[]): Promise<void> {
   } catch (error) {
     if (error instanceof SessionError) {
       toast("error", `The files could not be read: ${error.message}.`);
+      await refreshNames();
     } else if (error instanceof Cancelled) {
       // What was named until then has names.
       await refreshNames();

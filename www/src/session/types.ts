@@ -20,6 +20,7 @@ import type {
   ForceOutcome,
   MarkRows as Marks,
   NotUsed,
+  Place,
   ProfileInfo,
   Query as PartialQuery,
   Question,
@@ -175,6 +176,12 @@ export type AnswerTo<M extends SessionMethod> = Under<Answer, M>;
 /** The same of comparisons. */
 export type ComparedMethod = Names<ComparedQuestion>;
 
+/** A call node of the generation that the page knows, and its place, if the page has been told. */
+export interface SoughtCallNode {
+  callNode: number;
+  place: Place | null;
+}
+
 /** What the worker itself does and knows; what opens, brings names, or leaves the page. */
 interface HostProtocol {
   /** The first bytes that come out of each compressed file; none where nothing does. */
@@ -198,7 +205,7 @@ interface HostProtocol {
    * What names change, for all that are open; and where call nodes of the generation that the page knows are now in the
    * query's tree: 0 for what is not there any more.
    */
-  facts: { args: { query: Query; callNodes: number[] }; result: Facts & { callNodes: number[] } };
+  facts: { args: { query: Query; sought: SoughtCallNode[] }; result: Facts & { callNodes: number[] } };
   /** Changes whenever names do; ids of call nodes are of one generation. */
   generation: { args: Record<string, never>; result: number };
   admit: { args: { files: File[] }; result: DropReport };

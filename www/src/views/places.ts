@@ -88,16 +88,18 @@ const MOST_TRIES = 5;
 export async function renewFacts(asked: Session, show: (facts: Facts) => void): Promise<void> {
   for (let tries = 1; ; tries++) {
     const [of, selectedThen, zoomedThen, generation] = [query.peek(), selectedCallNode.peek(), zoomRoot.peek(), asked.generation];
-    const facts = await asked.call("facts", { query: of, callNodes: [selectedThen ?? ALL, zoomedThen] });
-    const isAsItWas =
-      of === query.peek() &&
-      selectedThen === selectedCallNode.peek() &&
-      zoomedThen === zoomRoot.peek() &&
-      generation === asked.generation;
+    const sought = [
+      { callNode: selectedThen ?? ALL, place: selected.place },
+      { callNode: zoomedThen, place: zoomed.place },
+    ];
+    const facts = await asked.call("facts", { query: of, sought });
+    const [selectedNow = ALL, zoomedNow = ALL] = facts.callNodes;
+    const isOfThis = of === query.peek() && generation === asked.generation;
+    const isAsItWas = isOfThis && selectedThen === selectedCallNode.peek() && zoomedThen === zoomRoot.peek();
     if (isAsItWas || tries === MOST_TRIES) {
-      const [selectedNow = ALL, zoomedNow = ALL] = facts.callNodes;
       batch(() => {
-        moveTo(selectedNow, zoomedNow);
+        // A few keys behind at worst. Numbers of another tree are none of this one.
+        moveTo(isOfThis ? selectedNow : ALL, isOfThis ? zoomedNow : ALL);
         show(facts);
       });
       return;

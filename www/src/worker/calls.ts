@@ -10,8 +10,10 @@ import type {
   Facts,
   HostMethod,
   Method,
+  Query,
   Result,
   SessionMethod,
+  SoughtCallNode,
 } from "../session/types.ts";
 import { answered, saidAtOnce } from "./asked.ts";
 import { Comparisons } from "./compared.ts";
@@ -90,17 +92,13 @@ export class Calls {
       return null;
     },
     openLink: ({ payload }) => this.#replace(Session.openLink(payload), "another"),
-    facts: async ({ query, callNodes }, { slices, generation }) => {
-      const own = this.#told.get(generation);
-      if (own === undefined || callNodes.every((callNode) => callNode === 0)) {
-        return { ...this.#facts(), callNodes: callNodes.map(() => 0) };
-      }
+    facts: async ({ query, sought }, { slices, generation }) => {
       for (;;) {
         const before = this.generation;
-        const moved = await this.#asked("movedCallNodes", { query, generation: own, callNodes }, slices);
+        const callNodes = await this.#found(query, sought, generation, slices);
         // Names may change while the tree is made.
         if (this.generation === before) {
-          return { ...this.#facts(), callNodes: moved };
+          return { ...this.#facts(), callNodes };
         }
       }
     },
@@ -125,7 +123,9 @@ export class Calls {
       const { answers, found } = await asked.fetch(request, slices);
       // One build may have run in both recordings.
       if (found !== null) {
-        await Promise.all(this.#openSides.filter((side) => side !== asked).map((other) => other.offer([found], slices)));
+        const others = this.#openSides.filter((side) => side !== asked);
+        // Whatever becomes of it there, it was found.
+        await Promise.allSettled(others.map((other) => other.offer([found], slices)));
       }
       return { answers };
     },
@@ -155,6 +155,25 @@ export class Calls {
     return isComparison(method)
       ? this.#ofComparison(method, args as Args<ComparedMethod>, slices)
       : this.#asked(method as SessionMethod, args as ArgsOf<SessionMethod>, slices);
+  }
+
+  /** Where call nodes of a generation are now: 0 for what is not there any more, and for what is the root. */
+  async #found(query: Query, sought: readonly SoughtCallNode[], generation: number, slices: Slices): Promise<number[]> {
+    const own = this.#told.get(generation);
+    const numbers = sought.map(({ callNode }) => callNode);
+    const isAny = numbers.some((callNode) => callNode !== 0);
+    const moved =
+      isAny && own !== undefined
+        ? await this.#asked("movedCallNodes", { query, generation: own, callNodes: numbers }, slices)
+        : numbers.map(() => 0);
+    // The session does not keep every tree of the names before.
+    return Promise.all(
+      sought.map(({ callNode, place }, at) =>
+        callNode !== 0 && moved[at] === 0 && place !== null
+          ? this.#asked("findCallNode", { query, place }, slices)
+          : (moved[at] ?? 0),
+      ),
+    );
   }
 
   get #open(): Session {

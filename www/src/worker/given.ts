@@ -11,7 +11,9 @@ const SLOTS: readonly ProfileSlot[] = ["first", "second"];
 export async function admit(sides: readonly ImagesSide[], files: readonly File[], slices: Slices): Promise<DropReport> {
   const report: DropReport = { used: [], notUsed: [], passedOver: 0 };
   const given = files.map((file) => ({ name: file.name, bytes: file }));
-  const said = await Promise.all(sides.map((side) => side.offer(given, slices)));
+  // If the files of one profile are lost, the other one has its names all the same.
+  const offered = await Promise.allSettled(sides.map((side) => side.offer(given, slices)));
+  const said = offered.map((each) => (each.status === "fulfilled" ? each.value : []));
   for (const index of files.keys()) {
     addUp(
       report,
@@ -20,6 +22,11 @@ export async function admit(sides: readonly ImagesSide[], files: readonly File[]
   }
   for (const side of sides) {
     await side.nameFrames(slices);
+  }
+  for (const each of offered) {
+    if (each.status === "rejected") {
+      throw each.reason;
+    }
   }
   return report;
 }

@@ -21,7 +21,15 @@ const ASKED = 1 << 12;
 /** The little of a session that is used here. */
 export type NamedSession = Pick<
   Session,
-  "askNames" | "dsoTable" | "forceable" | "namingProgress" | "takeFindings" | "takeForced" | "takeNames"
+  | "askNames"
+  | "dsoTable"
+  | "forceable"
+  | "loseNames"
+  | "namingProgress"
+  | "showNames"
+  | "takeFindings"
+  | "takeForced"
+  | "takeNames"
 >;
 
 /** The little of `Worker` that is used here. */
@@ -85,6 +93,7 @@ export class ImagesSide {
       await slices.breathe(progress());
       this.#checkOpen(slices);
     }
+    this.#session.showNames();
   }
 
   /** The session is closed. */
@@ -129,7 +138,7 @@ export class ImagesSide {
   }
 
   #beginWorker(): Caller<ImagesProtocol> {
-    const worker = this.#begin(this.#session.dsoTable());
+    const worker = this.#newWorker();
     const port: Port = {
       onmessage: null,
       onerror: null,
@@ -143,12 +152,33 @@ export class ImagesSide {
         port.onmessage?.({ data } as MessageEvent<Reply>);
       }
     };
-    worker.onerror = (event) => port.onerror?.(event);
-    const caller = new Caller<ImagesProtocol>(port, () => {
-      this.#caller = null;
-      this.bytes = 0;
-    });
-    return caller;
+    worker.onerror = (event) => {
+      // Else the page would be told that the session's worker failed.
+      event.preventDefault();
+      port.onerror?.(event);
+    };
+    return new Caller<ImagesProtocol>(port, (why) => this.#lose(why));
+  }
+
+  #newWorker(): ImagesPort {
+    try {
+      return this.#begin(this.#session.dsoTable());
+    } catch (error) {
+      throw new WorkerDied(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** The worker has stopped: what it has said is all that it says. */
+  #lose(why: string): void {
+    this.#caller = null;
+    this.bytes = 0;
+    if (this.#hasEnded) {
+      return;
+    }
+    for (const answer of this.#said.splice(0)) {
+      this.#session.takeNames(answer);
+    }
+    this.#session.loseNames(stopped(why));
   }
 
   #hear({ findings, bytes }: Told): void {
@@ -196,8 +226,12 @@ function failureOf(error: unknown): unknown {
     return error.failure;
   }
   if (error instanceof WorkerDied) {
-    const [why = ""] = error.message.split("\n");
-    return { kind: "images-died", message: `the worker that read them stopped: ${why}` } satisfies SessionFailure;
+    return { kind: "images-died", message: stopped(error.message) } satisfies SessionFailure;
   }
   return error;
+}
+
+function stopped(why: string): string {
+  const [first = ""] = why.split("\n");
+  return `the worker that read them stopped: ${first}`;
 }

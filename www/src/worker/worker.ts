@@ -11,7 +11,7 @@ import type { ImagesRequest, Told } from "./images_protocol.ts";
 import { beginnerOf } from "./images_worker.ts";
 import { Precedence } from "./precedence.ts";
 import { Slices } from "./slices.ts";
-import { asksByCallNode } from "./stale.ts";
+import { answersByCallNode, asksByCallNode } from "./stale.ts";
 import type { Memory } from "./wasm.ts";
 import { compile, startWasm } from "./wasm.ts";
 
@@ -62,7 +62,7 @@ async function startSession(wasm: string, script: string): Promise<Answer> {
       slices.check();
       return await calls.answer(method, args, { slices, generation });
     });
-    if (isStale()) {
+    if (isStale() || (answersByCallNode(method) && generation !== calls.generation)) {
       throw { kind: "stale", message: "names have changed meanwhile" };
     }
     return answer;
