@@ -1,6 +1,6 @@
 // Asking debuginfod servers for what is missing, by build-id: one server after the other until one has it, two DSOs at a
-// time, those with most samples first. What a server said of a build-id holds for every profile, and is asked again only
-// where the user asks again.
+// time, or more where files of this machine are asked for; those with most samples first. What a server said of a build-id
+// holds for every profile, and is asked again only where the user asks again.
 
 import { computed, signal } from "@preact/signals";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
@@ -8,6 +8,7 @@ import type { DsoRow, FetchRequest, Progress, Server, ServerAnswer, ServerOutcom
 import { dsos, session } from "../state/app.ts";
 import { refreshNames } from "./admit.ts";
 import { Arrivals } from "./arrivals.ts";
+import { Slots } from "./slots.ts";
 import { THIS_MACHINE, allowServers, fetchesAutomatically, isAllowed, servers } from "./servers.ts";
 
 /** The dialog that names the servers and what they see; holds what is to be fetched then. */
@@ -145,8 +146,13 @@ export function cancelAll(): void {
   }
 }
 
-/** Few enough not to burden a server, enough to hide its latency. */
-const AT_ONCE = 2;
+/**
+ * Enough that the worker that reads files always has the next one: of a whole system's recording, 78 files of this machine
+ * were named in 2.7 s, two at a time in 3.9 s.
+ */
+const AT_ONCE = 8;
+/** At servers: few enough not to burden one, enough to hide its latency. */
+const serverSlots = new Slots(2);
 
 function startFetch(ids: readonly number[]): void {
   const isFresh = (row: DsoRow): boolean => ids.includes(row.id) && !running.has(row.id) && !queue.includes(row);
@@ -225,6 +231,11 @@ async function showNames(): Promise<void> {
 }
 
 async function askOne(row: DsoRow, server: Server, signal: AbortSignal): Promise<readonly ServerAnswer[]> {
+  const ask = (): Promise<readonly ServerAnswer[]> => askInTurn(row, server, signal);
+  return server.kind === "this-machine" ? await ask() : await serverSlots.take(signal, ask);
+}
+
+async function askInTurn(row: DsoRow, server: Server, signal: AbortSignal): Promise<readonly ServerAnswer[]> {
   const present = session.peek();
   if (present === null) {
     return [];
