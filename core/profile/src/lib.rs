@@ -42,7 +42,7 @@ pub use events::{CallChains, Event, EventOrigin, EventSet, Unit, WallClockTime, 
 pub use events::{OFF_CPU_TIME, PREEMPTED_TIME};
 pub use frames::{Frame, Frames};
 pub use id_table::{IdTable, hash_pair};
-pub use mappings::{MappedIn, Mappings};
+pub use mappings::{MappedIn, Mappings, MappingsKept};
 pub use marks::{Mark, MarkKind, Marks};
 pub use samples::{Sample, Samples};
 pub use stacks::Stacks;

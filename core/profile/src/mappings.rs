@@ -7,6 +7,9 @@
 //! something, however many processes there are, and a look-up costs the same in the last of a million
 //! forks.
 //!
+//! A small file can have samples meet states without end. So beyond a size history is given up: from then
+//! on only what there is now is kept, and what nobody has any longer is left behind now and then.
+//!
 //! Branches are by bits of the addresses that mappings begin at. So there are at most 64 on any way,
 //! whatever the addresses are, and nothing has to be balanced.
 
@@ -135,6 +138,18 @@ struct State {
     roots: SpaceRoots,
 }
 
+/// What is kept of address spaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MappingsKept {
+    /// Each state that a sample met.
+    #[default]
+    History,
+    /// What there is while it is read. Nothing can be asked for afterwards: history became too large.
+    Present,
+    /// Not even that: nobody asks.
+    Nothing,
+}
+
 /// All address spaces, as they were.
 #[derive(Clone, Debug, Default)]
 pub struct Mappings {
@@ -142,11 +157,28 @@ pub struct Mappings {
     branches: Column<Branch>,
     /// By row, and once [`Self::settle`]d, by address space and row.
     states: Vec<State>,
+    kept: MappingsKept,
+    /// Size of what there was when [`Self::keep_only`] was called last.
+    size_of_present: usize,
 }
 
+/// Bytes of history, and of what is left behind once that is given up.
+const HISTORY_SIZE: usize = 64 << 20;
+
 impl Mappings {
-    /// The frame of an address, as a sample of this row would have it. A caller's address is that
-    /// behind the call, so one less is to be asked for.
+    /// Nothing is mapped here, ever.
+    pub(crate) fn nothing() -> Self {
+        Self { kept: MappingsKept::Nothing, ..Self::default() }
+    }
+
+    /// Whether there is an answer to [`Self::find`].
+    pub fn kept(&self) -> MappingsKept {
+        self.kept
+    }
+
+    /// The frame of an address, as a sample of this row would have it; `None` if nothing was mapped
+    /// there, or if no history is [`kept`](Self::kept). A caller's address is that behind the call, so
+    /// one less is to be asked for.
     pub fn find(&self, of: MappedIn, row: usize, address: u64) -> Option<Frame> {
         let row = u32::try_from(row).ok()?;
         let next = self.states.partition_point(|state| (state.of, state.row) <= (of, row));
@@ -159,7 +191,32 @@ impl Mappings {
         OwnFrom(self.branches.len() as u32)
     }
 
-    /// From this row on an address space is this.
+    fn size(&self) -> usize {
+        self.mappings.len() * size_of::<Mapping>()
+            + self.branches.len() * size_of::<Branch>()
+            + self.states.len() * size_of::<State>()
+    }
+
+    /// True if it is time to call [`Self::keep_only`].
+    pub(crate) fn is_overgrown(&self) -> bool {
+        self.size() > 2 * self.size_of_present + HISTORY_SIZE
+    }
+
+    /// Gives up history, and leaves behind what is in none of `present`. All of that is shared from now
+    /// on.
+    pub(crate) fn keep_only<'a>(&mut self, present: impl Iterator<Item = &'a mut SpaceRoots>) {
+        let mut copy = TreeCopy::of(self);
+        for roots in present {
+            let SpaceRoots { memory, code } = *roots;
+            *roots = SpaceRoots { memory: copy.root(memory), code: copy.root(code) };
+        }
+        let TreeCopy { mappings, branches, .. } = copy;
+        let (states, kept) = (Vec::new(), MappingsKept::Present);
+        *self = Self { mappings, branches, states, kept, size_of_present: 0 };
+        self.size_of_present = self.size();
+    }
+
+    /// From this row on an address space is this. Whoever noted it shares it.
     pub(crate) fn note(&mut self, of: MappedIn, row: usize, roots: SpaceRoots) {
         let row = u32::try_from(row).unwrap_or(u32::MAX);
         self.states.push(State { of, row, roots });
@@ -167,6 +224,10 @@ impl Mappings {
 
     /// Makes what was noted ready to be asked.
     pub(crate) fn settle(&mut self) {
+        if self.kept != MappingsKept::History {
+            *self = Self { kept: self.kept, ..Self::default() };
+            return;
+        }
         let mut order: Vec<u32> = (0..self.states.len() as u32).collect();
         let of = |state: &State| match state.of {
             MappedIn::Process(process) => u64::from(process.0),
@@ -242,6 +303,9 @@ impl Mappings {
 
     /// With `mapping`; what it covers of others is gone.
     pub(crate) fn with(&mut self, root: Root, mapping: Mapping, own: OwnFrom) -> Root {
+        if self.at(root, mapping.start) == Some(mapping) {
+            return root;
+        }
         let root = self.without(root, mapping.start..mapping.end, own);
         self.put_in(root, mapping, own)
     }
@@ -298,7 +362,7 @@ impl Mappings {
     /// With `mapping`, in place of what begins where it does, if anything.
     fn put_in(&mut self, root: Root, mapping: Mapping, own: OwnFrom) -> Root {
         let number = self.mappings.len() as u32;
-        if number >= Root::MOST {
+        if number >= Root::MOST || self.kept == MappingsKept::Nothing {
             return root;
         }
         self.mappings.push(mapping);
@@ -344,6 +408,54 @@ impl Mappings {
         }
         self.branches.push(branch);
         Root(number)
+    }
+}
+
+/// Trees as they are copied. What several share is copied once.
+struct TreeCopy<'a> {
+    from: &'a Mappings,
+    mappings: Column<Mapping>,
+    branches: Column<Branch>,
+    /// By number, what became of it; nothing yet if that is empty.
+    copied_mappings: Vec<Root>,
+    copied_branches: Vec<Root>,
+}
+
+impl<'a> TreeCopy<'a> {
+    fn of(from: &'a Mappings) -> Self {
+        Self {
+            from,
+            mappings: Column::default(),
+            branches: Column::default(),
+            copied_mappings: vec![Root::EMPTY; from.mappings.len()],
+            copied_branches: vec![Root::EMPTY; from.branches.len()],
+        }
+    }
+
+    fn root(&mut self, root: Root) -> Root {
+        match root.node() {
+            Node::Empty => root,
+            Node::Mapping(number) => {
+                let number = number as usize;
+                if self.copied_mappings[number] == Root::EMPTY {
+                    let new = Root(self.mappings.len() as u32 | Root::MAPPING);
+                    self.mappings.push(self.from.mappings[number]);
+                    self.copied_mappings[number] = new;
+                }
+                self.copied_mappings[number]
+            }
+            Node::Branch(number) => {
+                let number = number as usize;
+                if self.copied_branches[number] == Root::EMPTY {
+                    let Branch { split, left, right } = self.from.branches[number];
+                    let (left, right) = (self.root(left), self.root(right));
+                    let new = Root(self.branches.len() as u32);
+                    self.branches.push(Branch { split, left, right });
+                    self.copied_branches[number] = new;
+                }
+                self.copied_branches[number]
+            }
+        }
     }
 }
 
@@ -503,6 +615,58 @@ mod tests {
         let last = all.first(space.roots.memory).expect("a mapping");
         let (process, row) = (MappedIn::Process(ProcessId(count - 1)), count as usize);
         assert_eq!(all.find(process, row, last.start).map(|it| it.dso), Some(last.dso));
+    }
+
+    /// Samples meet each state of a deep tree that two processes share: a few bytes in a packed file.
+    #[test]
+    fn memory_is_bounded_whatever_samples_meet() {
+        let mut all = Mappings::default();
+        let mut parent = EMPTY;
+        for bit in 4..64 {
+            let memory = mapping(1 << bit, (1 << bit) + 1, 0, bit);
+            parent.roots.memory = all.with(parent.roots.memory, memory, parent.own);
+        }
+        parent.own = all.all_shared();
+        let mut child = parent;
+        let mut copies = 0;
+        for row in 0..200_000_u32 {
+            let new = mapping(u64::from(row % 2), u64::from(row % 2) + 2, 0, row);
+            child.roots.memory = all.with(child.roots.memory, new, child.own);
+            if all.kept() == MappingsKept::History {
+                all.note(MappedIn::Process(ProcessId(1)), row as usize, child.roots);
+                child.own = all.all_shared();
+            }
+            if all.is_overgrown() {
+                all.keep_only([&mut parent.roots, &mut child.roots].into_iter());
+                (parent.own, child.own) = (all.all_shared(), all.all_shared());
+                copies += 1;
+                let counts = (all.mappings.len(), all.branches.len());
+                assert!(counts.0 < 64 && counts.1 < 128, "{counts:?} in row {row}");
+            }
+            assert!(all.size() < HISTORY_SIZE + HISTORY_SIZE / 8, "row {row}");
+            let dso = |space: Space, at| all.at(space.roots.memory, at).map(|it| it.dso.0);
+            assert_eq!([0, 1, 2, 3].map(|at| dso(parent, at)), [None; 4], "row {row}");
+            assert_eq!(dso(child, 1), Some(row));
+            assert_eq!([dso(parent, 1 << 40), dso(child, 1 << 40)], [Some(40); 2], "row {row}");
+        }
+        assert!(copies > 0);
+        all.settle();
+        assert_eq!(all.find(MappedIn::Process(ProcessId(1)), 1, 1), None);
+        assert_eq!((all.kept(), all.size()), (MappingsKept::Present, 0));
+    }
+
+    #[test]
+    fn mapping_what_is_mapped_changes_nothing() {
+        let mut all = Mappings::default();
+        let [first, second] = [mapping(0, 8, 0, 1), mapping(16, 24, 0, 2)];
+        let root = all.with(Root::EMPTY, first, OwnFrom::default());
+        let root = all.with(root, second, OwnFrom::default());
+        let size = all.size();
+        for again in [first, second] {
+            assert_eq!(all.with(root, again, all.all_shared()), root);
+        }
+        assert_eq!(all.size(), size);
+        assert_ne!(all.with(root, first.ends_at(4), all.all_shared()), root);
     }
 
     #[test]

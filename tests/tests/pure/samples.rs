@@ -8,6 +8,7 @@ use perf_event_open_sys::bindings as kernel;
 use perftab_core::session::{Opening, Session, StackDumps, WatchedSample};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::error::WarningKind;
+use perftab_profile::MappingsKept;
 use perftab_tests::open::open;
 use perftab_tests::synth::{
     At, Attr, Branch, Event, Field, MappedFile, Mapping, Order, Recording, Regs, Sample,
@@ -508,4 +509,42 @@ fn threads_without_a_comm_have_the_name_that_the_recorder_gave() {
     let text = script(&recording);
     assert!(text.starts_with("measured 7/7 "), "{text}");
     assert!(text.contains("\n:9 9/9 "), "{text}");
+}
+
+/// A mapping for each sample, far down in a deep tree, is small in a file and large as history.
+#[test]
+fn names_are_right_when_the_history_of_mappings_is_given_up() {
+    let attr = Attr::new(SOFTWARE, 0, BASE);
+    let mut recording = recording(Order::Little, vec![Event::new(0, "", attr, 1)]);
+    let mapping = |start: u64, path| Mapping {
+        misc: 2,
+        pid: 7,
+        tid: 7,
+        addresses: start..start + 16,
+        offset: 0,
+        file: MappedFile::Inode(8, 1, 6, 0),
+        path,
+    };
+    for bit in 13..63 {
+        recording.mmap(at(2), &mapping(1 << bit, "/opt/far"));
+    }
+    let paths = ["/opt/even", "/opt/odd"];
+    for time in 0..100_000 {
+        recording.mmap(at(10 + time), &mapping(0x100, paths[time as usize % 2]));
+        recording.sample(0, &Sample { ip: 0x105, ..sample(10 + time, 0) });
+    }
+    recording.sample(0, &Sample { ip: (1 << 40) + 5, ..sample(200_000, 0) });
+    let session = session(&recording);
+    let profile = session.profile();
+    assert_eq!(profile.mappings.kept(), MappingsKept::Present);
+    let path = |row: usize| {
+        let stack = profile.samples.get(row).expect("a row").stack;
+        let frame = profile.frames.get(profile.stacks.frames(stack).next().expect("a frame"));
+        profile.dsos.get(frame.dso).path.as_str()
+    };
+    for row in 0..100_000 {
+        assert_eq!(path(row), paths[row % 2], "row {row}");
+    }
+    assert_eq!(path(100_000), "/opt/far");
+    assert_eq!(profile.mappings.find(profile.threads.threads[0].process.into(), 0, 0x105), None);
 }

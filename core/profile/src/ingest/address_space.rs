@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::DsoId;
-use crate::mappings::{MappedIn, Mapping, Mappings, OwnFrom, Root, SpaceRoots};
+use crate::mappings::{MappedIn, Mapping, Mappings, MappingsKept, OwnFrom, Root, SpaceRoots};
 
 /// Tells one state of one address space from all others; what was found under one version stays
 /// true under it.
@@ -127,8 +127,20 @@ impl AddressSpace {
     /// The same for a sample of another process, which has this address space only for now.
     #[cold]
     pub(super) fn met_by_other(&mut self, all: &mut Mappings, of: impl Into<MappedIn>, row: usize) {
+        if all.kept() != MappingsKept::History {
+            return;
+        }
         all.note(of.into(), row, self.roots);
         self.own = all.all_shared();
+    }
+
+    /// Leaves behind what none of `spaces` has, which are all that there are.
+    pub(super) fn keep_only<'a>(all: &mut Mappings, spaces: impl Iterator<Item = &'a mut Self>) {
+        let mut spaces: Vec<_> = spaces.collect();
+        all.keep_only(spaces.iter_mut().map(|space| &mut space.roots));
+        for space in spaces {
+            space.own = all.all_shared();
+        }
     }
 
     /// The mapping with the lowest addresses.

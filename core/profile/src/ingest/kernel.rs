@@ -45,6 +45,11 @@ impl Kernels {
         self.host.space.met(all, MappedIn::Kernel, row);
         self.guests.space.met(all, MappedIn::GuestKernels, row);
     }
+
+    /// What is mapped in each.
+    pub(super) fn spaces(&mut self) -> impl Iterator<Item = &mut AddressSpace> {
+        [&mut self.host.space, &mut self.guests.space].into_iter()
+    }
 }
 
 /// Whose kernel.

@@ -18,6 +18,7 @@ use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::record::{KERNEL_PID, RECORD_HEADER_SIZE, RecordType, misc};
 use perftab_perfdata::text::counted;
 
+use super::address_space::AddressSpace;
 use super::build_ids;
 use super::call_chain::CallChains;
 use super::deferred::DeferredSamples;
@@ -172,6 +173,10 @@ impl Reader {
             self.warnings.add_of(name, WarningKind::Unreadable, Some(offset), || {
                 format!("Records of type {name} could not be read: {error}.")
             });
+        }
+        if self.profile.mappings.is_overgrown() {
+            let spaces = self.tasks.spaces().chain(self.kernels.spaces());
+            AddressSpace::keep_only(&mut self.profile.mappings, spaces);
         }
     }
 

@@ -22,7 +22,7 @@ use super::tasks::{OUTSIDE, SampledTask};
 use super::user_part::UserPart;
 use super::walker::Entry;
 use super::watch::{Replay, RowAgain, SampleWatcher, WaitingRecord, WatchedSample};
-use crate::{EventId, Sample, StackId, Stacks};
+use crate::{EventId, Mappings, Sample, StackId, Stacks};
 
 /// A sample whose fields are known, before it is in the profile.
 struct DecodedSample<'a> {
@@ -45,8 +45,10 @@ impl DecodedSample<'_> {
 }
 
 impl Reader {
-    /// Has every sample shown to `watcher`, and nothing else made of it.
+    /// Has every sample shown to `watcher`, and nothing else made of it: no stacks, so nobody asks what
+    /// is mapped.
     pub(super) fn replay(&mut self, watcher: SampleWatcher) {
+        self.profile.mappings = Mappings::nothing();
         self.replay = Some(Replay::new(watcher));
     }
 

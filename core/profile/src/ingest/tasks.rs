@@ -197,6 +197,12 @@ impl Tasks {
         SampledTask { thread: *thread, space, mappings: Mappings::Sure }
     }
 
+    /// What is mapped in each process.
+    pub(super) fn spaces(&mut self) -> impl Iterator<Item = &mut AddressSpace> {
+        let outside = self.outside.iter_mut().map(|(_, space)| space);
+        self.processes.iter_mut().map(|process| &mut process.space).chain(outside)
+    }
+
     /// How many names and mappings came of processes outside of the recorder's PID namespace. Idle
     /// threads have none; but a CPU that is brought up has a FORK of its own.
     pub(super) fn outside_records(&self) -> u64 {

@@ -129,8 +129,9 @@ impl WatchedSample<'_> {
         is_same.then_some(row.stack)
     }
 
-    /// What its process had mapped at an address of user space, in the profile of the recording. For a
-    /// return address, one less is to be asked for.
+    /// What its process had mapped at an address of user space, in the profile of the recording; `None`
+    /// also if that [keeps](crate::Mappings::kept) no history. For a return address, one less is to be
+    /// asked for.
     pub fn mapped_at(&self, profile: &Profile, address: u64) -> Option<Frame> {
         self.stack_in(profile)?;
         let thread = *profile.samples.thread.get(self.row)?;
