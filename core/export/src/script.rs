@@ -20,7 +20,7 @@ use perftab_names::{Inlining, Provenance, Symbols};
 use perftab_perfdata::decode::sample_tail::{Branch, BranchStack};
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::WatchedSample;
-use perftab_profile::{DsoKind, FrameId, Profile, Stacks};
+use perftab_profile::{DsoKind, FrameId, Profile, StackId, Stacks};
 
 /// Name of what has none.
 const UNKNOWN: &str = "[unknown]";
@@ -34,8 +34,9 @@ pub fn write_sample(
     text: &mut String,
 ) {
     write_head(profile, sample, text);
-    let mut frames = FramesOfWords::new(profile, sample);
-    for address in sample.addresses() {
+    let addresses = sample.addresses();
+    let mut frames = FramesOfWords::new(profile, sample, addresses.len());
+    for address in addresses {
         write_frame(profile, symbols, address, frames.next(), text);
     }
     if let Some(branches) = sample.tail.branches.filter(|branches| !branches.is_empty()) {
@@ -139,9 +140,12 @@ impl<'a> FramesOfWords<'a, ()> {
     fn new(
         profile: &'a Profile,
         sample: &WatchedSample<'_>,
+        words: usize,
     ) -> FramesOfWords<'a, impl Iterator<Item = FrameId> + use<'a>> {
-        let stack = sample.stack_in(profile).unwrap_or(Stacks::EMPTY);
-        FramesOfWords { profile, frames: profile.stacks.frames(stack), run: None }
+        let of = |stack| FramesOfWords { profile, frames: profile.stacks.frames(stack), run: None };
+        // In a broken file some may have no frame; no word has the name of another then.
+        let is_of_words = |&stack: &StackId| of(stack).take(words + 1).count() == words;
+        of(sample.stack_in(profile).filter(is_of_words).unwrap_or(Stacks::EMPTY))
     }
 }
 

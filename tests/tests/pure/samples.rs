@@ -273,6 +273,81 @@ fn call_chains_that_come_later_complete_their_samples() {
     }
 }
 
+/// Where a chain is to come later, what the other fields say of its place counts only if it does not.
+#[test]
+fn no_word_is_there_twice_when_its_call_chain_comes_later() {
+    let taken = BASE | kernel::PERF_SAMPLE_CALLCHAIN;
+    let taken = taken | kernel::PERF_SAMPLE_REGS_USER | kernel::PERF_SAMPLE_STACK_USER;
+    for order in ORDERS {
+        let attr = Attr::new(SOFTWARE, 0, taken).with(|attr| attr.kernel.sample_regs_user = 1 << 8);
+        let mut recording = recording(order, vec![Event::new(0, "", attr, 1)]);
+        recording.feature_string(6, "x86_64");
+        for (time, cookie) in [(10, 0xc1), (11, 0xc2), (12, 0xc3)] {
+            let chain = vec![context::USER_DEFERRED, cookie];
+            recording.sample(0, &Sample { chain, ..sample(time, 0) });
+            let chain = vec![context::KERNEL, KERNEL, context::USER_DEFERRED, cookie];
+            let regs_user = Some(Regs { abi: 2, values: vec![0x1010] });
+            let stack = vec![1; 64];
+            let in_kernel = Sample { misc: 1, chain, regs_user, stack, ..sample(time, 0) };
+            recording.sample(0, &in_kernel);
+        }
+        recording.callchain_deferred(at(20), 0xc1, &[context::USER, 0x1010, 0x1021]);
+        recording.callchain_deferred(at(21), 0xc2, &[context::USER]);
+        let session = session(&recording);
+        let profile = session.profile();
+        let frames = |row: usize| {
+            let frames = profile.stacks.frames(profile.samples.get(row).expect("a row").stack);
+            frames.map(|frame| profile.frames.get(frame).address).collect::<Vec<_>>()
+        };
+        let expected: [&[u64]; 6] = [
+            &[0x10, 0x20],
+            &[KERNEL, 0x10, 0x20],
+            &[0x10],
+            &[KERNEL, 0x10],
+            &[0x10],
+            &[KERNEL, 0x10],
+        ];
+        assert_eq!([0, 1, 2, 3, 4, 5].map(frames), expected);
+        let line = |&frame: &u64| match frame {
+            KERNEL => format!("\t{KERNEL:16x} [unknown] ([kernel.kallsyms])\n"),
+            // A caller's word is that behind the call.
+            0x20 => "\t            1021 [unknown] (/opt/seven)\n".to_owned(),
+            _ => "\t            1010 [unknown] (/opt/seven)\n".to_owned(),
+        };
+        let block = |frames: &[u64]| frames.iter().map(line).collect::<String>();
+        let text = script(&recording);
+        let shown = text.split_terminator("\n\n").map(|block| {
+            block
+                .split_inclusive('\n')
+                .skip(1)
+                .map(|line| line.trim_end().to_owned() + "\n")
+                .collect()
+        });
+        assert_eq!(shown.collect::<Vec<String>>(), expected.map(block));
+    }
+}
+
+/// Chains that no kernel writes may have words without frames: no word has the name of another.
+#[test]
+fn words_have_no_name_where_it_is_not_known_which_is_whose() {
+    let taken = BASE | kernel::PERF_SAMPLE_CALLCHAIN | kernel::PERF_SAMPLE_BRANCH_STACK;
+    let call_stack = u64::from(kernel::PERF_SAMPLE_BRANCH_CALL_STACK);
+    let attr =
+        Attr::new(SOFTWARE, 0, taken).with(|attr| attr.kernel.branch_sample_type = call_stack);
+    let mut recording = recording(Order::Little, vec![Event::new(0, "", attr, 1)]);
+    let entry = kernel::perf_branch_entry { from: 0x1100, to: 0x1000, ..Default::default() };
+    let branches = vec![Branch { entry, counters: 0 }];
+    // Nothing says that the user part begins there.
+    let chain = vec![0x1010, 0x77, 0x78];
+    recording.sample(0, &Sample { chain, branches, ..sample(10, 0) });
+    let text = script(&recording);
+    let shown: Vec<_> = text.lines().skip(1).take(3).collect();
+    assert_eq!(
+        shown,
+        ["1010", "77", "78"].map(|word| format!("\t{word:>16} [unknown] ([unknown])"))
+    );
+}
+
 #[test]
 fn a_script_has_branches_and_fields() {
     let fields = || vec![Field::signed("int reason", 4), Field::new("char name[4]", 4)];

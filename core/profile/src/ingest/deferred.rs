@@ -29,7 +29,8 @@ pub(super) struct Cookie {
 pub(super) struct DeferredSample {
     /// Its rows in the profile: several, if it told of several events.
     pub rows: Range<usize>,
-    /// Its kernel part.
+    /// What its own chain has, which is the kernel part. Until the rest comes its rows have what its
+    /// other fields say, too.
     pub stack: StackId,
     /// The record, if somebody wants to see it when it is complete.
     pub record: Option<WaitingRecord>,

@@ -81,16 +81,20 @@ impl Reader {
         let SampledTask { thread, space, mappings } = task;
         self.kernels.met(&mut self.profile.mappings, first_row);
         self.doubt.sample(cpu_number(raw.cpu), mappings);
-        let stack = match self.replay {
-            Some(_) => Stacks::EMPTY,
-            None => self.call_chains.intern(
-                &mut self.profile,
-                &mut self.kernels,
-                space,
-                raw,
-                decoded.user_part,
-                mode,
-            ),
+        let cookie = DeferredSamples::cookie(raw.call_chain);
+        let (stack, in_chain) = match self.replay {
+            Some(_) => (Stacks::EMPTY, Stacks::EMPTY),
+            None => {
+                let mut intern = |raw: &RawSample<'_>, user_part| {
+                    let Self { call_chains, profile, kernels, .. } = self;
+                    call_chains.intern(profile, kernels, space, raw, user_part, mode)
+                };
+                let stack = intern(raw, decoded.user_part);
+                // What the fields say in place of a chain is in the part that comes later.
+                let in_chain =
+                    cookie.map(|_| intern(&RawSample { ip: 0, ..*raw }, UserPart::InChain));
+                (stack, in_chain.unwrap_or(stack))
+            }
         };
         if self.replay.is_none() {
             self.note_chain(decoded.event, raw.call_chain, decoded.user_part, stack);
@@ -108,13 +112,12 @@ impl Reader {
         }
         self.add_rows(entry, &decoded, row);
         let rows = first_row..self.next_row();
-        let cookie = DeferredSamples::cookie(raw.call_chain);
         let shown = self.replay.as_mut().map(Replay::take_rows);
         let waiting_row = cookie.filter(|_| shown.is_none()).and(rows.clone().next());
         self.follow_switch(&decoded, row, waiting_row);
         if let Some(cookie) = cookie {
             let record = shown.map(|rows| WaitingRecord { rows, bytes: entry.bytes.to_vec() });
-            let waiting = DeferredSample { rows, stack, record };
+            let waiting = DeferredSample { rows, stack: in_chain, record };
             let cookie = Cookie { tid: raw.tid, cookie };
             if let Err(waiting) = self.deferred.wait(cookie, waiting) {
                 self.show_completed(&waiting, Words::new(&[], self.order));
@@ -311,6 +314,9 @@ impl Reader {
             UserPart::InChain,
             misc::CPUMODE_USER,
         );
+        if user == Stacks::EMPTY {
+            return;
+        }
         for sample in samples {
             if let Some(row) = self.profile.samples.get(sample.rows.start) {
                 self.note_chain(row.event, chain.words, UserPart::InChain, user);
@@ -370,7 +376,9 @@ impl Reader {
         let layout = self.events.layout(event);
         let Some(raw) = sample::decode(layout, body, self.order) else { return };
         let (tail, _) = tail(layout, &raw, self.order);
-        let user_part = UserPart::InChain;
+        let mode = RecordHeader::read(bytes, self.order).map_or(0, |header| header.cpu_mode());
+        let arch = self.features.host.arch.as_deref();
+        let user_part = UserPart::of(layout, mode, &raw, tail.as_ref(), arch);
         let decoded = DecodedSample { event, at: SampledAt::Running, raw, tail, user_part };
         self.show(rows, &decoded, deferred_chain);
     }

@@ -160,9 +160,10 @@ impl WatchedSample<'_> {
             }
         }
         let deferred = self.deferred_chain.iter().filter(|&word| word < CONTEXT_MARKER_MIN);
+        let of_chain = addresses.len();
         addresses.extend(deferred);
         match self.user_part {
-            UserPart::Called(pointer) => addresses.push(pointer),
+            UserPart::Called(pointer) if addresses.len() == of_chain => addresses.push(pointer),
             _ if addresses.is_empty() && self.ip != 0 => addresses.push(self.ip),
             _ => {}
         }
