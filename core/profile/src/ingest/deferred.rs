@@ -18,6 +18,10 @@ use crate::StackId;
 /// real machine has some thousands of those; beyond this a file is broken, or made to harm.
 const MAX_WAITING: usize = 1 << 18;
 
+/// Bytes of the records among them that are to be shown: a record has up to 64 KiB, and a packed file
+/// next to none for each.
+const MAX_RECORD_BYTES: usize = 128 << 20;
+
 /// A thread, and the cookie that its samples have in place of their user call chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Cookie {
@@ -36,11 +40,18 @@ pub(super) struct DeferredSample {
     pub record: Option<WaitingRecord>,
 }
 
+impl DeferredSample {
+    fn record_bytes(&self) -> usize {
+        self.record.as_ref().map_or(0, WaitingRecord::size)
+    }
+}
+
 /// All samples that wait.
 #[derive(Default)]
 pub(super) struct DeferredSamples {
     waiting: HashMap<Cookie, Vec<DeferredSample>>,
     count: usize,
+    record_bytes: usize,
     given_up: u64,
 }
 
@@ -58,11 +69,13 @@ impl DeferredSamples {
         cookie: Cookie,
         sample: DeferredSample,
     ) -> Result<(), DeferredSample> {
-        if self.count == MAX_WAITING {
+        let record_bytes = self.record_bytes + sample.record_bytes();
+        if self.count == MAX_WAITING || record_bytes > MAX_RECORD_BYTES {
             self.given_up += 1;
             return Err(sample);
         }
         self.count += 1;
+        self.record_bytes = record_bytes;
         self.waiting.entry(cookie).or_default().push(sample);
         Ok(())
     }
@@ -71,6 +84,7 @@ impl DeferredSamples {
     pub(super) fn take(&mut self, cookie: Cookie) -> Vec<DeferredSample> {
         let samples = self.waiting.remove(&cookie).unwrap_or_default();
         self.count -= samples.len();
+        self.record_bytes -= samples.iter().map(DeferredSample::record_bytes).sum::<usize>();
         samples
     }
 
@@ -81,11 +95,45 @@ impl DeferredSamples {
         sort_by_key(&mut rest, |sample| sample.rows.start);
         self.given_up += rest.len() as u64;
         self.count = 0;
+        self.record_bytes = 0;
         rest
     }
 
     /// How many samples stayed without the user part of their call chain.
     pub(super) fn given_up(&self) -> u64 {
         self.given_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stacks;
+
+    fn sample(row: usize, bytes: usize) -> DeferredSample {
+        let record = WaitingRecord { rows: Vec::new(), bytes: vec![0; bytes] };
+        DeferredSample { rows: row..row + 1, stack: Stacks::EMPTY, record: Some(record) }
+    }
+
+    #[test]
+    fn records_that_wait_are_bounded_in_bytes() {
+        let mut all = DeferredSamples::default();
+        let [first, second] = [1, 2].map(|cookie| Cookie { tid: 7, cookie });
+        let megabyte = 1 << 20;
+        let fit = (0..).take_while(|&row| all.wait(first, sample(row, megabyte)).is_ok()).count();
+        assert_eq!(fit, MAX_RECORD_BYTES / megabyte);
+        assert_eq!(
+            all.wait(second, sample(fit, megabyte)).map_err(|it| it.rows),
+            Err(fit..fit + 1)
+        );
+        assert_eq!(all.given_up(), 2);
+        // Those without a record take none of it.
+        let without = DeferredSample { record: None, ..sample(fit, 0) };
+        assert!(all.wait(second, without).is_ok());
+        assert_eq!(all.take(first).len(), fit);
+        assert!(all.wait(second, sample(fit + 1, megabyte)).is_ok());
+        assert_eq!(all.take_rest().len(), 2);
+        let again = (0..).take_while(|&row| all.wait(first, sample(row, megabyte)).is_ok()).count();
+        assert_eq!(again, fit);
     }
 }

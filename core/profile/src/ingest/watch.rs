@@ -50,6 +50,13 @@ pub(super) struct WaitingRecord {
     pub bytes: Vec<u8>,
 }
 
+impl WaitingRecord {
+    /// Bytes of memory.
+    pub(super) fn size(&self) -> usize {
+        self.bytes.len() + self.rows.capacity() * size_of::<RowAgain>()
+    }
+}
+
 impl Replay {
     pub(super) fn new(watcher: SampleWatcher) -> Self {
         Self { watcher, next_row: 0, rows: Vec::new() }
