@@ -327,25 +327,37 @@ fn no_word_is_there_twice_when_its_call_chain_comes_later() {
     }
 }
 
-/// Chains that no kernel writes may have words without frames: no word has the name of another.
+/// Calls that the CPU kept stand for the user part only where a marker says that it begins.
 #[test]
-fn words_have_no_name_where_it_is_not_known_which_is_whose() {
+fn words_of_a_chain_without_markers_have_their_own_names() {
     let taken = BASE | kernel::PERF_SAMPLE_CALLCHAIN | kernel::PERF_SAMPLE_BRANCH_STACK;
     let call_stack = u64::from(kernel::PERF_SAMPLE_BRANCH_CALL_STACK);
     let attr =
         Attr::new(SOFTWARE, 0, taken).with(|attr| attr.kernel.branch_sample_type = call_stack);
     let mut recording = recording(Order::Little, vec![Event::new(0, "", attr, 1)]);
-    let entry = kernel::perf_branch_entry { from: 0x1100, to: 0x1000, ..Default::default() };
-    let branches = vec![Branch { entry, counters: 0 }];
-    // Nothing says that the user part begins there.
+    let from = |from| kernel::perf_branch_entry { from, to: 0x1000, ..Default::default() };
+    // As many as the callers in the chain.
+    let branches = [0x1100, 0x1200].map(|it| Branch { entry: from(it), counters: 0 }).to_vec();
     let chain = vec![0x1010, 0x77, 0x78];
     recording.sample(0, &Sample { chain, branches, ..sample(10, 0) });
+    let named = [("1010", "/opt/seven"), ("77", "[unknown]"), ("78", "[unknown]")];
+    let expected = named.map(|(word, dso)| format!("\t{word:>16} [unknown] ({dso})"));
     let text = script(&recording);
-    let shown: Vec<_> = text.lines().skip(1).take(3).collect();
-    assert_eq!(
-        shown,
-        ["1010", "77", "78"].map(|word| format!("\t{word:>16} [unknown] ([unknown])"))
-    );
+    assert_eq!(text.lines().skip(1).take(3).collect::<Vec<_>>(), expected);
+}
+
+/// Chains that no kernel writes may have words without frames: no word has the name of another.
+#[test]
+fn words_have_no_name_where_it_is_not_known_which_is_whose() {
+    let attr = Attr::new(SOFTWARE, 0, BASE | kernel::PERF_SAMPLE_CALLCHAIN);
+    let mut recording = recording(Order::Little, vec![Event::new(0, "", attr, 1)]);
+    recording.sample(0, &Sample { chain: vec![context::USER_DEFERRED, 9], ..sample(10, 0) });
+    // It is to come later once more.
+    let chain = [context::USER, 0x1010, context::USER_DEFERRED, 0x77, 0x1021];
+    recording.callchain_deferred(at(20), 9, &chain);
+    let expected = ["1010", "77", "1021"].map(|word| format!("\t{word:>16} [unknown] ([unknown])"));
+    let text = script(&recording);
+    assert_eq!(text.lines().skip(1).take(3).collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -89,7 +89,9 @@ impl CallChains {
         self.frames.clear();
         let mut walk = Walk { context: context_of_cpu_mode(cpu_mode), exact: true, unmapped: 0 };
         let mut words = sample.call_chain.iter();
+        let mut before = None;
         while let Some(word) = words.next() {
+            let after = before.replace(word);
             if word >= CONTEXT_MARKER_MIN {
                 self.end_unmapped_run(profile, &mut walk);
                 if word == CONTEXT_USER_DEFERRED {
@@ -100,11 +102,8 @@ impl CallChains {
                 walk.exact = true;
                 continue;
             }
-            let is_innermost = walk.exact;
             self.word(profile, kernels, user, word, &mut walk);
-            if let (Context::User, UserPart::Calls(calls)) = (walk.context, user_part)
-                && is_innermost
-            {
+            if let (Some(CONTEXT_USER), UserPart::Calls(calls)) = (after, user_part) {
                 for call in calls.iter().filter(|call| call.from != 0) {
                     // Where it calls, not where it returns to.
                     walk.exact = true;

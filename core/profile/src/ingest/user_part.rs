@@ -18,7 +18,7 @@ pub enum UserPart<'a> {
     /// The chain itself.
     InChain,
     /// The stack of calls that the CPU kept, the innermost first, in place of what follows the
-    /// first address of the user part.
+    /// first address of the user part; a marker says where that begins, as for perf.
     Calls(BranchStack<'a>),
     /// The user's instruction pointer, behind a chain without a user part.
     Called(u64),
