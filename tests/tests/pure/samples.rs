@@ -360,6 +360,32 @@ fn words_have_no_name_where_it_is_not_known_which_is_whose() {
     assert_eq!(text.lines().skip(1).take(3).collect::<Vec<_>>(), expected);
 }
 
+/// What the recorder found may overlap; what comes after a sample takes the place of what was there.
+#[test]
+fn kernel_code_without_times_ends_where_other_code_takes_its_place() {
+    const CODE: u64 = 0xffff_ffff_c000_0000;
+    let taken = kernel::PERF_SAMPLE_IP | kernel::PERF_SAMPLE_TID;
+    for first in [None, Some(sample(0, 0))] {
+        let attr = Attr::new(SOFTWARE, 0, taken);
+        let mut recording = recording(Order::Little, vec![Event::new(0, "", attr, 1)]);
+        let reused = first.is_some();
+        recording.ksymbol(at(0), (CODE + 0x100, 0x1000), 1, 0, "bpf_prog_old");
+        first.iter().for_each(|sample| _ = recording.sample(0, sample));
+        recording.ksymbol(at(0), (CODE, 0x1000), 1, 0, "bpf_prog_new");
+        for ip in [CODE + 0x10, CODE + 0x200] {
+            recording.sample(0, &Sample { misc: 1, ip, ..sample(0, 0) });
+        }
+        let text = script(&recording);
+        let names: Vec<_> = text
+            .lines()
+            .filter(|line| line.starts_with("\tffff"))
+            .filter_map(|line| line.split(' ').nth(1))
+            .collect();
+        let at_both = if reused { "bpf_prog_new" } else { "bpf_prog_old" };
+        assert_eq!(names, ["bpf_prog_new", at_both]);
+    }
+}
+
 #[test]
 fn a_script_has_branches_and_fields() {
     let fields = || vec![Field::signed("int reason", 4), Field::new("char name[4]", 4)];

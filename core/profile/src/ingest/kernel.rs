@@ -63,12 +63,13 @@ enum KernelOf {
 }
 
 /// Since when code made at run time is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum CodeSince {
     /// The kernel made it now, and knows where it ends.
     Now,
     /// The recorder found it. perf says of trampolines that they fill a page (`process_bpf_image` in
     /// tools/perf/util/bpf-event.c), where newer kernels have other code too.
+    #[default]
     BeforeTheRecording,
 }
 

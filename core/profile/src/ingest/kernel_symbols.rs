@@ -3,7 +3,7 @@
 //! Each is a DSO of its own with one symbol, as the recording has it. Programs come and go, and
 //! their addresses are used again, so they are put into the kernel's address space and taken out
 //! of it in the order of time. Those that were there before the recording are recorded with the
-//! time 0 and so come first. The record that one is gone may be late or lost: what takes its place
+//! time 0, or without times before all that happened, and so come first. The record that one is gone may be late or lost: what takes its place
 //! ends it too.
 
 use std::collections::BTreeMap;
@@ -19,10 +19,17 @@ use crate::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
 #[derive(Default)]
 pub(super) struct KernelSymbols {
     lengths: BTreeMap<DsoId, u64>,
+    /// Since when code is there whose record has no time.
+    timeless: CodeSince,
 }
 
 impl KernelSymbols {
-    /// Code came or went; what the recorder found has no time, or the time 0.
+    /// A record tells of something that happened: the recorder has said what it found.
+    pub(super) fn begin(&mut self) {
+        self.timeless = CodeSince::Now;
+    }
+
+    /// Code came or went; what the recorder found has the time 0, or none.
     pub(super) fn change(
         &mut self,
         kernel: &mut Kernel,
@@ -40,7 +47,8 @@ impl KernelSymbols {
         let known = self.lengths.entry(dso).or_default();
         *known = length.max(*known);
         let since = match time {
-            None | Some(0) => CodeSince::BeforeTheRecording,
+            None => self.timeless,
+            Some(0) => CodeSince::BeforeTheRecording,
             Some(_) => CodeSince::Now,
         };
         match record.change {

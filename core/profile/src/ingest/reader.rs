@@ -183,6 +183,10 @@ impl Reader {
     fn try_read(&mut self, entry: Entry<'_>) -> Result<(), DecodeError> {
         let Entry { offset, header, bytes } = entry;
         let order = self.order;
+        // The recorder makes up records of other types, too, to say what was there before.
+        if let RecordType::SAMPLE | RecordType::EXIT | RecordType::LOST = header.record_type {
+            self.kernel_symbols.begin();
+        }
         // What precedes the trailer: a path without its padding could run into it.
         let body = || {
             let trailer = self.trailer(bytes).size;
