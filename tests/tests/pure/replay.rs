@@ -11,7 +11,9 @@ use perftab_profile::ingest::UserPart;
 use perftab_profile::{DsoKind, Frame, MappedIn, Profile};
 use perftab_tests::fixtures::{folder, recordings};
 use perftab_tests::open::{open_parts, packed, read_parts};
-use perftab_tests::synth::{Attr, Event, Order, Recording, Sample, context};
+use perftab_tests::synth::{
+    At, Attr, Event, MappedFile, Mapping, Order, Recording, Sample, context,
+};
 
 /// Shows all samples of a recording.
 fn replay(parts: &[Vec<u8>], block: usize, show: impl FnMut(&WatchedSample<'_>) + 'static) {
@@ -141,6 +143,46 @@ fn every_address_is_in_the_mapping_of_its_time() {
         unmapped += counts.borrow().1;
     }
     assert!(mapped > 1000 && unmapped > 10, "{mapped} words in mappings, {unmapped} in none");
+}
+
+/// The words of a call chain that came later are of another time than their sample.
+#[test]
+fn what_was_mapped_is_not_told_of_words_that_came_later() {
+    let bits = kernel::PERF_SAMPLE_TIME | kernel::PERF_SAMPLE_IP | kernel::PERF_SAMPLE_TID;
+    let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, bits | kernel::PERF_SAMPLE_CALLCHAIN);
+    let mut recording = Recording::new(Order::Little, vec![Event::new(0, "", attr, 1)]);
+    let at = |time| At { pid: 7, tid: 7, time, ..At::default() };
+    let mapping = |path| Mapping {
+        misc: 2,
+        pid: 7,
+        tid: 7,
+        addresses: 0x1000..0x2000,
+        offset: 0,
+        file: MappedFile::Inode(8, 1, 5, 0),
+        path,
+    };
+    let sample = |recording: &mut Recording, time, cookie: u64| {
+        let chain = vec![context::KERNEL, u64::MAX << 31, context::USER_DEFERRED, cookie];
+        let sample = Sample { misc: 1, pid: 7, tid: 7, time, chain, ..Sample::default() };
+        recording.sample(0, &sample);
+    };
+    recording.mmap(at(1), &mapping("/opt/old"));
+    sample(&mut recording, 10, 1);
+    sample(&mut recording, 11, 2);
+    recording.comm(at(12), 1 << 13, "new").mmap(at(13), &mapping("/opt/new"));
+    recording.callchain_deferred(at(14), 1, &[context::USER, 0x1010]);
+    let file = [recording.file()];
+    let session = session(&file).expect("it opens");
+    let shown = Rc::new(RefCell::new(Vec::new()));
+    let found = shown.clone();
+    replay(&file, 1 << 20, move |sample| {
+        let profile = session.profile();
+        let frame = sample.mapped_at(profile, 0x1010);
+        let path = frame.map(|frame| profile.dsos.get(frame.dso).path.clone());
+        found.borrow_mut().push((sample.row, path));
+    });
+    // That of the second never came.
+    assert_eq!(shown.take(), [(0, None), (1, Some("/opt/old".to_owned()))]);
 }
 
 /// Copies of stacks come with their samples if they are asked for, in the order of time, packed or not.

@@ -139,7 +139,13 @@ impl WatchedSample<'_> {
     /// What its process had mapped at an address of user space, in the profile of the recording; `None`
     /// also if that [keeps](crate::Mappings::kept) no history. For a return address, one less is to be
     /// asked for.
+    ///
+    /// A sample whose user part came later has no answer: until then its process may have mapped other
+    /// things, or become another.
     pub fn mapped_at(&self, profile: &Profile, address: u64) -> Option<Frame> {
+        if !self.deferred_chain.is_empty() {
+            return None;
+        }
         self.stack_in(profile)?;
         let thread = *profile.samples.thread.get(self.row)?;
         let process = profile.threads.thread(thread).process;
