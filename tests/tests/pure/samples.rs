@@ -327,6 +327,27 @@ fn no_word_is_there_twice_when_its_call_chain_comes_later() {
     }
 }
 
+/// A sample of counters that did not go on has no row, and how deep its stack may be is its own.
+#[test]
+fn a_chain_that_comes_later_is_measured_by_the_event_of_its_sample() {
+    let taken = BASE | kernel::PERF_SAMPLE_IDENTIFIER | kernel::PERF_SAMPLE_CALLCHAIN;
+    let group = Attr::new(SOFTWARE, 0, taken | kernel::PERF_SAMPLE_READ)
+        .with(|attr| attr.kernel.read_format = READ_ID | READ_GROUP);
+    let shallow = Attr::new(SOFTWARE, 1, taken).with(|attr| attr.kernel.sample_max_stack = 2);
+    let events_ = vec![Event::new(0, "", group, 1), Event::new(1, "", shallow, 1)];
+    let mut recording = recording(Order::Little, events_);
+    let chain = vec![context::KERNEL, KERNEL, context::USER_DEFERRED, 9];
+    let read = vec![[0, 100, 0]];
+    recording.sample(0, &Sample { misc: 1, chain, read, ..sample(10, 100) });
+    let chain = vec![context::USER, 0x1010];
+    recording.sample(1, &Sample { chain, ..sample(11, 200) });
+    recording.callchain_deferred(at(20), 9, &[context::USER, 0x1010, 0x1021]);
+    let session = session(&recording);
+    assert_eq!(events(&session), [event("cpu-clock", 0, 0), event("task-clock", 1, 1)]);
+    let warnings: Vec<_> = session.warnings().iter().map(|it| it.kind).collect();
+    assert!(!warnings.contains(&WarningKind::TruncatedStacks), "{warnings:?}");
+}
+
 /// Calls that the CPU kept stand for the user part only where a marker says that it begins.
 #[test]
 fn words_of_a_chain_without_markers_have_their_own_names() {

@@ -12,7 +12,7 @@ use perftab_perfdata::decode::sample::Words;
 use perftab_perfdata::format::record::CONTEXT_USER_DEFERRED;
 
 use super::watch::WaitingRecord;
-use crate::StackId;
+use crate::{EventId, StackId};
 
 /// Samples that wait at one time. Threads that sleep in the kernel keep theirs waiting, but a
 /// real machine has some thousands of those; beyond this a file is broken, or made to harm.
@@ -31,8 +31,10 @@ pub(super) struct Cookie {
 
 /// A sample that waits.
 pub(super) struct DeferredSample {
-    /// Its rows in the profile: several, if it told of several events.
+    /// Its rows in the profile: several, if it told of several events, or none.
     pub rows: Range<usize>,
+    /// The event that took it.
+    pub event: EventId,
     /// What its own chain has, which is the kernel part. Until the rest comes its rows have what its
     /// other fields say, too.
     pub stack: StackId,
@@ -112,7 +114,8 @@ mod tests {
 
     fn sample(row: usize, bytes: usize) -> DeferredSample {
         let record = WaitingRecord { rows: Vec::new(), bytes: vec![0; bytes] };
-        DeferredSample { rows: row..row + 1, stack: Stacks::EMPTY, record: Some(record) }
+        let (event, stack) = (EventId(0), Stacks::EMPTY);
+        DeferredSample { rows: row..row + 1, event, stack, record: Some(record) }
     }
 
     #[test]

@@ -117,7 +117,8 @@ impl Reader {
         self.follow_switch(&decoded, row, waiting_row);
         if let Some(cookie) = cookie {
             let record = shown.map(|rows| WaitingRecord { rows, bytes: entry.bytes.to_vec() });
-            let waiting = DeferredSample { rows, stack: in_chain, record };
+            let event = decoded.event;
+            let waiting = DeferredSample { rows, event, stack: in_chain, record };
             let cookie = Cookie { tid: raw.tid, cookie };
             if let Err(waiting) = self.deferred.wait(cookie, waiting) {
                 self.show_completed(&waiting, Words::new(&[], self.order));
@@ -318,9 +319,7 @@ impl Reader {
             return;
         }
         for sample in samples {
-            if let Some(row) = self.profile.samples.get(sample.rows.start) {
-                self.note_chain(row.event, chain.words, UserPart::InChain, user);
-            }
+            self.note_chain(sample.event, chain.words, UserPart::InChain, user);
             let stack = self.joined(user, sample.stack);
             for row in sample.rows.clone() {
                 self.profile.samples.set_stack(row, stack);
