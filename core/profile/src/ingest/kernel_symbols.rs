@@ -3,8 +3,8 @@
 //! Each is a DSO of its own with one symbol, as the recording has it. Programs come and go, and
 //! their addresses are used again, so they are put into the kernel's address space and taken out
 //! of it in the order of time. Those that were there before the recording are recorded with the
-//! time 0, or without times before all that happened, and so come first. The record that one is gone may be late or lost: what takes its place
-//! ends it too.
+//! time 0, or without times before all that happened, and so come first. The record that one is
+//! gone may be late or lost: what takes its place ends it too.
 
 use std::collections::BTreeMap;
 
