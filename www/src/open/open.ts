@@ -1,7 +1,7 @@
 // Opening: one profile at a time, from a file, a link, this page itself or `perftab view`. What was open stays until the
 // new one is there, so that Cancel and a failure lose nothing.
 
-import { batch, signal } from "@preact/signals";
+import { batch, effect, signal } from "@preact/signals";
 import type { CallOptions } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { Facts, ProfileInfo, SessionFailure } from "../session/types.ts";
@@ -20,6 +20,7 @@ import {
   isGrowing,
   ledgerFull,
   linesOf,
+  namesGeneration,
   opened,
   phase,
   query,
@@ -349,12 +350,37 @@ function senders(profile: ProfileInfo | null): SharedView | null {
 async function zoomInto(path: readonly string[]): Promise<void> {
   const place = { path: [...path], pathFrames: [] };
   const of = opened.peek();
-  const found = await need().call("findCallNode", { query: query.peek(), place });
-  if (of === opened.peek()) {
-    amendStep(() => {
-      zoomRoot.value = found;
-    });
+  while (of === opened.peek()) {
+    const renamed = nextNames();
+    try {
+      const found = await need().call("findCallNode", { query: query.peek(), place });
+      if (of === opened.peek()) {
+        amendStep(() => {
+          zoomRoot.value = found;
+        });
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof Cancelled)) {
+        throw error;
+      }
+      // Names came first: the page is about to be told.
+      await renamed;
+    }
   }
+}
+
+/** Resolves when names have changed, or another profile is open. */
+function nextNames(): Promise<void> {
+  const before = namesGeneration.peek();
+  return new Promise((resolve) => {
+    const stop = effect(() => {
+      if (namesGeneration.value !== before) {
+        resolve();
+        queueMicrotask(() => stop());
+      }
+    });
+  });
 }
 
 /** Shows a profile as somebody looked at it, as far as it can be shown so. */
