@@ -189,12 +189,6 @@ impl Session {
         self.0.vouch(dsos.into_iter().map(DsoId));
     }
 
-    /// Notes for the ledger what was tried to name a DSO, and what came of it.
-    #[wasm_bindgen(js_name = noteAttempt)]
-    pub fn note_attempt(&mut self, dso: u32, what: &str, outcome: &str) {
-        self.0.note_attempt(DsoId(dso), what, outcome);
-    }
-
     /// Changes whenever names do; ids of call nodes are of one generation.
     #[wasm_bindgen(getter)]
     pub fn generation(&self) -> u32 {

@@ -119,7 +119,7 @@ fn code_that_another_takes_the_place_of_is_gone() {
 
 #[test]
 fn code_that_perf_injected_is_known_by_its_name() {
-    for path in ["jitted-1-2.so", "/root/.debug/jit/java-jit-x/jitted-4711-0.so"] {
+    for path in ["jitted-1-2.so", "/home/seven/.debug/jit/java-jit-x/jitted-4711-0.so"] {
         assert!(is_injected_code(path), "{path}");
     }
     for path in
