@@ -10,15 +10,9 @@ use std::fs;
 use anyhow::{Context, Result};
 use perf_event_open_sys::bindings as kernel;
 use perftab_tests::synth::{
-    At, Attr, Event, MappedFile, Mapping, Order, Recording, Sample, context,
+    At, Attr, Event, MappedFile, Mapping, Order, Recording, SAMPLE_TYPE, Sample, context,
 };
 
-const SAMPLE_TYPE: u32 = kernel::PERF_SAMPLE_IP
-    | kernel::PERF_SAMPLE_TID
-    | kernel::PERF_SAMPLE_TIME
-    | kernel::PERF_SAMPLE_CPU
-    | kernel::PERF_SAMPLE_PERIOD
-    | kernel::PERF_SAMPLE_CALLCHAIN;
 /// `PERF_RECORD_FINISHED_ROUND` of perf.
 const FINISHED_ROUND: u32 = 68;
 const USER: u16 = kernel::PERF_RECORD_MISC_USER as u16;

@@ -33,6 +33,16 @@ pub use sample::{Branch, Regs, Sample, Weight};
 pub use simpleperf::SimpleperfFile;
 pub use tracing_data::{Field, Tracepoint, TracingData};
 
+use perf_event_open_sys::bindings as kernel;
+
+/// What `perf record -g` has in each sample, with the CPU and the weight.
+pub const SAMPLE_TYPE: u32 = kernel::PERF_SAMPLE_IP
+    | kernel::PERF_SAMPLE_TID
+    | kernel::PERF_SAMPLE_TIME
+    | kernel::PERF_SAMPLE_CPU
+    | kernel::PERF_SAMPLE_PERIOD
+    | kernel::PERF_SAMPLE_CALLCHAIN;
+
 /// Words of call chains that say what the words after them are.
 pub mod context {
     use perf_event_open_sys::bindings as kernel;

@@ -6,17 +6,11 @@ use perftab_core::session::{Arguments, Asked, Question, ScanStep, Session};
 use perftab_core::{CountedAs, DsoId};
 use perftab_tests::open::open;
 use perftab_tests::synth::{
-    At, Attr, Event, MappedFile, Mapping, Order, Recording, Sample, context,
+    At, Attr, Event, MappedFile, Mapping, Order, Recording, SAMPLE_TYPE, Sample, context,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-const SAMPLE_TYPE: u32 = kernel::PERF_SAMPLE_IP
-    | kernel::PERF_SAMPLE_TID
-    | kernel::PERF_SAMPLE_TIME
-    | kernel::PERF_SAMPLE_CPU
-    | kernel::PERF_SAMPLE_PERIOD
-    | kernel::PERF_SAMPLE_CALLCHAIN;
 const USER: u16 = kernel::PERF_RECORD_MISC_USER as u16;
 const SAMPLES: u64 = 60;
 

@@ -10,17 +10,11 @@ use perftab_perfdata::format::perftab_section::PerftabSection;
 use perftab_profile::{Funnel, Unit};
 use perftab_tests::open::open;
 use perftab_tests::synth::{
-    At, Attr, Event, MappedFile, Mapping, Order, Recording, Sample, context,
+    At, Attr, Event, MappedFile, Mapping, Order, Recording, SAMPLE_TYPE, Sample, context,
 };
 use perftab_views::Query;
 
 const ORDERS: [Order; 2] = [Order::Little, Order::Big];
-const SAMPLE_TYPE: u32 = kernel::PERF_SAMPLE_IP
-    | kernel::PERF_SAMPLE_TID
-    | kernel::PERF_SAMPLE_TIME
-    | kernel::PERF_SAMPLE_CPU
-    | kernel::PERF_SAMPLE_PERIOD
-    | kernel::PERF_SAMPLE_CALLCHAIN;
 const USER: u16 = kernel::PERF_RECORD_MISC_USER as u16;
 const EXEC: u16 = kernel::PERF_RECORD_MISC_COMM_EXEC as u16;
 const SWITCH_OUT: u16 = kernel::PERF_RECORD_MISC_SWITCH_OUT as u16;
