@@ -8,5 +8,6 @@ pub mod error;
 pub mod format;
 pub mod identity;
 pub mod machine;
+pub mod slice;
 pub mod sorting;
 pub mod text;

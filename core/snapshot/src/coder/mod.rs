@@ -13,16 +13,15 @@
 mod arithmetic;
 mod calls;
 mod mixer;
-mod slice;
 mod symbols;
 
 use std::collections::HashMap;
-use std::pin::Pin;
+
+use perftab_perfdata::slice::{Slice, Work, at_once};
 
 use self::arithmetic::{Line, Receiver, Sender};
 use self::calls::Call;
 use self::mixer::{Mixer, hash};
-use self::slice::{Slice, poll};
 use self::symbols::{PrecedingText, Symbols};
 use super::SnapshotError;
 use super::fields::{Field, Kind, Streams, Table, put_varint, take_varint};
@@ -105,8 +104,7 @@ impl Encoder {
             None => primed.mixer.clone(),
         };
         self.primed.push(primed);
-        let slice = Slice::default();
-        EncodingTask { future: Box::pin(encode(streams, mixer, slice.clone())), slice }
+        EncodingTask(Work::new(|slice| encode(streams, mixer, slice)))
     }
 
     /// Goes on for so many symbols; the bytes, and what they were made of, when that was all.
@@ -115,18 +113,14 @@ impl Encoder {
         coding: &mut EncodingTask,
         symbols: usize,
     ) -> Option<(Vec<u8>, Streams)> {
-        coding.slice.begin(symbols);
-        let EncodedStreams { bytes, streams, mixer } = poll(coding.future.as_mut())?;
+        let EncodedStreams { bytes, streams, mixer } = coding.0.step(symbols)?;
         self.spare = Some(mixer);
         Some((bytes, streams))
     }
 }
 
 /// Streams that are being encoded.
-pub(super) struct EncodingTask {
-    future: Pin<Box<dyn Future<Output = EncodedStreams>>>,
-    slice: Slice,
-}
+pub(super) struct EncodingTask(Work<EncodedStreams>);
 
 struct EncodedStreams {
     bytes: Vec<u8>,
@@ -154,10 +148,9 @@ pub(super) fn decode(mut bytes: &[u8]) -> Result<Streams, SnapshotError> {
         return Err(SnapshotError::Invalid { what: "compressed data" });
     }
     let mixer = PrimedModel::new(size_of(symbols)).mixer;
-    let mut carrier = Symbols::new(Receiver::new(bytes), mixer, symbols + 2 * Field::COUNT);
-    let carried = poll(std::pin::pin!(carry(&mut carrier, &Streams::default())));
-    // Without slices it is never let go of.
-    carried.unwrap_or(Err(SnapshotError::Invalid { what: "compressed data" }))
+    let most = symbols + 2 * Field::COUNT;
+    let mut carrier = Symbols::new(Receiver::new(bytes), mixer, most);
+    at_once(async |_| carry(&mut carrier, &Streams::default()).await)
 }
 
 /// Carries all streams; returns them.

@@ -2,8 +2,8 @@
 
 use super::arithmetic::Line;
 use super::mixer::{MAX_CONTEXTS, Mixer, MixerSelection, hash};
-use super::slice::Slice;
 use crate::SnapshotError;
+use perftab_perfdata::slice::Slice;
 
 /// Sets of weights of the first mixer that texts have; numbers have those before.
 const FIRST_OF_TEXTS: usize = 128;
