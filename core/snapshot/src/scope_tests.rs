@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use perftab_perfdata::slice::at_once;
 use perftab_views::call_tree::{CallNodeId, CallTree, Label};
 use perftab_views::coverage;
 use perftab_views::filter::{RangeSide, TimeRange};
@@ -105,8 +106,9 @@ fn a_snapshot_of_samples_counts_their_dsos_and_names() {
         let made = random_profile(seed, 300);
         for query in filters() {
             let opened = decode(&share(&made, &query, usize::MAX).payload).expect("it opens");
-            let coverage::Counted { names: wanted, uses } =
-                coverage::filtered(&made.profile, &made.symbols, &query, &[]);
+            let coverage::Uses { frames, dsos: uses } =
+                at_once(async |slice| coverage::filtered(&made.profile, &query, &[], slice).await);
+            let wanted = frames.names(&made.profile, &made.symbols);
             assert_eq!(opened.contents().coverage(), wanted.frames, "{query:?}");
             let files = made.profile.dsos.iter().filter(|(_, dso)| coverage::is_listed(dso));
             for (id, dso) in files {

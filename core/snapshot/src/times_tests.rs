@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use perftab_perfdata::slice::at_once;
 use perftab_profile::{Mark, MarkKind};
 use perftab_views::build::build_with_ends;
 use perftab_views::call_tree::{CallNodeId, CallTree};
 use perftab_views::ends::RemainingSamples;
 use perftab_views::filter::{Filter, RangeSide, TimeRange};
-use perftab_views::heat_map::{HeatMap, HeatRequest, HeatScan, Load};
+use perftab_views::heat_map::{self, HeatMap, HeatRequest, Load};
 use perftab_views::label::Labels;
 use perftab_views::sample_spans::{SampleSpans, period};
 use perftab_views::tasks::{self, TaskRows, TaskSums};
 use perftab_views::time_order::{self, usual_distance};
-use perftab_views::timeline::{self, Timeline, TimelineRequest, TimelineScan, TrackBy, TrackSort};
+use perftab_views::timeline::{self, Timeline, TimelineRequest, TrackBy, TrackSort};
 use perftab_views::weights::Sum;
 use perftab_views::{Group, Query, binned};
 
@@ -58,9 +59,9 @@ fn timeline(profile: &Profile, symbols: &Symbols, query: &Query, by: TrackBy) ->
     let kinds = timeline::leaf_kinds(profile, symbols);
     let sums = TaskSums::new(profile, query);
     let spans = SampleSpans::new(profile, period(profile, query.event));
-    let mut scan = TimelineScan::new(profile, query, &request, &sums, spans);
-    while !scan.step(profile, &kinds, 1000) {}
-    scan.finish()
+    at_once(async |slice| {
+        timeline::timeline(profile, query, &request, &sums, spans, &kinds, slice).await
+    })
 }
 
 fn tasks_of(profile: &Profile, query: &Query) -> TaskRows {
@@ -75,9 +76,8 @@ fn heat_map(profile: &Profile, query: &Query) -> HeatMap {
         period(profile, query.event),
     );
     let request = HeatRequest { row_ms: 10, start: 0.0, end: 0.0 };
-    let mut scan = HeatScan::new(profile, query, &request, load, RemainingSamples::default());
-    while !scan.step(profile, 1000) {}
-    scan.finish()
+    let left = RemainingSamples::default();
+    at_once(async |slice| heat_map::heat_map(profile, query, &request, &load, &left, slice).await)
 }
 
 /// Each box: its edges and row, what is in it, and its text.

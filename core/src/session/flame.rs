@@ -11,7 +11,7 @@ use perftab_views::call_tree::{CallNodeId, CallTree};
 use perftab_views::flame_graph::{FlameGraph, FlameGraphLayout};
 use perftab_views::inverted::Way;
 
-use crate::session::times::{Scan, ScanStep};
+use crate::session::desk::{Scan, ScanStep};
 use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
 use crate::session::{FlameWindow, Session, TreeDetail};
 

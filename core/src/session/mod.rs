@@ -12,6 +12,7 @@ mod callers;
 mod compare;
 mod compare_rows;
 mod comparing;
+mod desk;
 mod diff;
 mod drawn;
 mod export;
@@ -39,6 +40,7 @@ mod trees;
 
 use perftab_perfdata::sorting::sort_by_key;
 use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
 
 use perftab_export::script;
 use perftab_images::{Images, RecordedIdentities};
@@ -63,6 +65,7 @@ pub use compare::{
 };
 pub use compare_rows::{ChangeRows, ComparedRows, ComparedTreeRows};
 pub use comparing::ComparisonBuilder;
+pub use desk::{Scan, ScanStep};
 pub use diff::{DiffFunction, DiffTotal};
 pub use drawn::{DrawnComparison, DrawnGraph, DrawnTimeOrder};
 pub use export::{Export, ExportStep, USUAL_LIMIT};
@@ -74,25 +77,25 @@ pub use info::{
     ProfileInfo, TimeInfo, WantedDso,
 };
 pub use names::NamingProgress;
-pub use occurrence::{OccurrenceRequest, OccurrenceWork};
+pub use occurrence::OccurrenceRequest;
 pub use opening::{Opening, OpeningProgress, WantedBytes};
 pub use questions::{Answer, Arguments, Asked, ComparedAnswer, ComparedQuestion, Question};
 pub use ranges::RangePreview;
 pub use recorded_files::{RecordedFile, RecordedFiles, RecordedInode};
 pub use replay::Replay;
-pub use report::{
-    Coverage, CoverageWork, DsoShare, FilteredCoverage, Report, ReportFunction, ReportFunctions,
-};
+pub use report::{Coverage, DsoShare, FilteredCoverage, Report, ReportFunction, ReportFunctions};
 pub use sandwich::{CodePart, SandwichFacts};
 pub use search::{SearchResult, SearchWork};
 pub use share::{FidelityInfo, ShareWork, SharedLink};
 pub use time_order::TimeWindow;
-pub use times::{DsoUsersWork, HeatMapWork, MarkRows, Scan, ScanStep, TimelineWork};
+pub use times::MarkRows;
 pub use trees::TreeDetail;
 
 /// A recording or link that is open, and everything that is known of its names.
+#[derive(Default)]
 pub struct Session {
-    profile: Profile,
+    /// Work in progress has a share of it.
+    profile: Rc<Profile>,
     format: FormatInfo,
     warnings: Vec<Warning>,
     /// What was counted once, when everything had been read.
@@ -139,7 +142,7 @@ impl Session {
         let facts = Facts::of(&profile);
         let frame_uses = FrameUses::of(&profile);
         let mut session = Self {
-            profile,
+            profile: profile.into(),
             format,
             warnings,
             facts,
@@ -184,7 +187,7 @@ impl Session {
         let mut paths = Vec::new();
         let count = self.profile.dsos.len();
         for &id in dsos.iter().filter(|id| id.index() < count) {
-            let dso = self.profile.dsos.get_mut(id);
+            let dso = Rc::make_mut(&mut self.profile).dsos.get_mut(id);
             dso.identity = None;
             dso.recorded_by = None;
             dso.no_identity_because = Some(
@@ -225,7 +228,7 @@ impl Session {
     /// and with them what was worked out of them; names and weights do not.
     pub fn count_as(&mut self, dso: DsoId, counted_as: CountedAs) {
         if dso.index() < self.profile.dsos.len() {
-            self.profile.dsos.get_mut(dso).counted_as = counted_as;
+            Rc::make_mut(&mut self.profile).dsos.get_mut(dso).counted_as = counted_as;
             self.names_changed();
         }
     }

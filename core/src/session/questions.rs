@@ -4,8 +4,6 @@
 //! session needs one way to ask for all: a name and arguments ([`Arguments`]) are a question, and [`Asked`]
 //! goes through what it needs, a step at a time.
 
-use std::ops::Range;
-
 use perftab_export::ExportRequest;
 use perftab_profile::DsoId;
 use perftab_snapshot::{Rename, ShareOptions, TooSmall};
@@ -25,6 +23,7 @@ use perftab_views::{Direction, Query};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
+use crate::session::desk::{Desk, SessionWork};
 use crate::session::{
     CallNodeAround, CallNodeDetail, CallTreeRows, ChangeRows, ChangesRequest, CompareSearch,
     CompareView, ComparedDetail, ComparedTreeRows, ComparedTrees, Coverage, DrawnComparison,
@@ -243,9 +242,6 @@ impl ComparedTrees {
     }
 }
 
-/// Goes on for about as long as so many rows of samples take.
-type Work = Box<dyn FnMut(&mut Session, usize) -> ScanStep<Result<Answer, TooSmall>>>;
-
 /// A question while it is answered. Whoever wants no more of it drops it.
 pub struct Asked {
     question: Question,
@@ -253,7 +249,7 @@ pub struct Asked {
     trees: Vec<(Query, TreeDetail)>,
     makes_trees: bool,
     /// Once the trees are there.
-    work: Option<Work>,
+    work: Option<SessionWork<Result<Answer, TooSmall>>>,
 }
 
 impl Asked {
@@ -288,14 +284,11 @@ impl Asked {
             }
             self.trees.pop();
         }
-        let work = match &mut self.work {
-            Some(work) => work,
-            None => match begin(session, &self.question) {
-                Begun::Answered(answer) => return ScanStep::Done(Ok(*answer)),
-                Begun::Working(work) => self.work.insert(work),
-            },
+        let begin = || {
+            let question = self.question.clone();
+            SessionWork::new(async |desk| answer(desk, question).await)
         };
-        work(session, rows)
+        self.work.get_or_insert_with(begin).step(session, rows)
     }
 }
 
@@ -349,137 +342,107 @@ fn trees(question: &Question) -> Vec<(Query, TreeDetail)> {
     }
 }
 
-enum Begun {
-    Answered(Box<Answer>),
-    Working(Work),
-}
-
 /// When the trees are there.
-fn begin(session: &mut Session, question: &Question) -> Begun {
+async fn answer(desk: Desk, question: Question) -> Result<Answer, TooSmall> {
     use Question::*;
-    let answer = match question {
-        Info {} => Answer::Info(Box::new(session.info())),
-        Dsos {} => Answer::Dsos(session.dsos()),
-        Coverage {} => Answer::Coverage(session.coverage()),
-        FilteredCoverage { query } => {
-            return scan(session.coverage_work(query), |_, found| Answer::FilteredCoverage(found));
-        }
+    Ok(match question {
+        Info {} => desk.ask(|it| Answer::Info(Box::new(it.info()))),
+        Dsos {} => desk.ask(|it| Answer::Dsos(it.dsos())),
+        Coverage {} => desk.ask(|it| Answer::Coverage(it.coverage())),
+        FilteredCoverage { query } => Answer::FilteredCoverage(desk.coverage(&query).await),
         DsoUsers { dsos } => {
-            let dsos = dsos.iter().copied().map(DsoId).collect();
-            return scan(session.dso_users(dsos), |_, found| Answer::DsoUsers(found));
+            let dsos = dsos.into_iter().map(DsoId).collect();
+            Answer::DsoUsers(desk.dso_users(dsos).await)
         }
         FlameGraph { query, window } => {
-            let (work, query, root) =
-                (session.flame_work(query, window), query.clone(), window.root);
-            return scan(work, move |session, boxes| {
-                Answer::FlameGraph(session.drawn(&query, root, boxes))
-            });
+            let mut work = desk.ask(|it| it.flame_work(&query, &window));
+            let boxes = desk.until_done(|session, rows| work.step(session, rows)).await;
+            desk.ask(|it| Answer::FlameGraph(it.drawn(&query, window.root, boxes)))
         }
-        CallNode { query, call_node, most } => {
-            let around = session.call_node_around(query, *call_node, *most as usize);
+        CallNode { query, call_node, most } => desk.ask(|it| {
+            let around = it.call_node_around(&query, call_node, most as usize);
             Answer::CallNode(around.map(Box::new))
-        }
+        }),
         CallNodeDetail { query, call_node } => {
-            Answer::CallNodeDetail(session.call_node_detail(query, *call_node))
+            desk.ask(|it| Answer::CallNodeDetail(it.call_node_detail(&query, call_node)))
         }
-        Occurrence { query, request } => {
-            let work = session.occurrence(query, request);
-            return scan(work, |_, found| Answer::Occurrence(found));
+        Occurrence { query, request } => Answer::Occurrence(desk.occurrence(&query, request).await),
+        FindCallNode { query, place } => {
+            desk.ask(|it| Answer::FindCallNode(it.find_call_node(&query, &place)))
         }
-        FindCallNode { query, place } => Answer::FindCallNode(session.find_call_node(query, place)),
-        MovedCallNodes { query, generation, call_nodes } => {
-            let moved = call_nodes.iter();
-            let moved = moved.map(|&call_node| session.find_moved(query, *generation, call_node));
+        MovedCallNodes { query, generation, call_nodes } => desk.ask(|it| {
+            let moved = call_nodes.into_iter();
+            let moved = moved.map(|call_node| it.find_moved(&query, generation, call_node));
             Answer::MovedCallNodes(moved.collect())
-        }
+        }),
         CallTreeChildren { query, call_node, from, to } => {
             let places = from.unwrap_or(0) as usize..to.map_or(usize::MAX, |to| to as usize);
-            Answer::CallTreeChildren(session.call_tree_children_in(query, *call_node, places))
+            desk.ask(|it| {
+                Answer::CallTreeChildren(it.call_tree_children_in(&query, call_node, places))
+            })
         }
         CallTreePath { query, call_node } => {
-            Answer::CallTreePath(session.call_tree_path(query, *call_node))
+            desk.ask(|it| Answer::CallTreePath(it.call_tree_path(&query, call_node)))
         }
         Functions { query, order, group_by, from, to } => {
-            let places = *from as usize..*to as usize;
-            return functions(query.clone(), *order, group_by.unwrap_or_default(), places);
+            let group_by = group_by.unwrap_or_default();
+            if group_by == GroupBy::Function {
+                desk.until_done(|session, rows| session.sort_functions(&query, order, rows)).await;
+            }
+            let (from, to) = (from as usize, to as usize);
+            desk.ask(|it| Answer::Functions(it.functions(&query, order, group_by, from, to)))
         }
-        TimeOrder { query, window } => Answer::TimeOrder(session.drawn_time_order(query, window)),
-        Sandwich { query, function } => Answer::Sandwich(session.sandwich(query, function)),
-        HotLines { query, function } => Answer::HotLines(session.hot_lines(query, function)),
+        TimeOrder { query, window } => {
+            desk.ask(|it| Answer::TimeOrder(it.drawn_time_order(&query, &window)))
+        }
+        Sandwich { query, function } => {
+            desk.ask(|it| Answer::Sandwich(it.sandwich(&query, &function)))
+        }
+        HotLines { query, function } => {
+            desk.ask(|it| Answer::HotLines(it.hot_lines(&query, &function)))
+        }
         Search { query, text } => {
-            return scan(session.search_work(query, text), |_, found| Answer::Search(found));
+            let mut work = desk.ask(|it| it.search_work(&query, &text));
+            Answer::Search(desk.until_done(|session, rows| work.step(session, rows)).await)
         }
-        Shown { query } => Answer::Shown(session.shown(query)),
-        FunctionRef { function_id } => Answer::FunctionRef(session.function_ref(*function_id)),
-        DsoRef { dso } => Answer::DsoRef(session.dso_ref(*dso)),
+        Shown { query } => desk.ask(|it| Answer::Shown(it.shown(&query))),
+        FunctionRef { function_id } => {
+            desk.ask(|it| Answer::FunctionRef(it.function_ref(function_id)))
+        }
+        DsoRef { dso } => desk.ask(|it| Answer::DsoRef(it.dso_ref(dso))),
         CallNodePath { query, call_node } => {
-            Answer::CallNodePath(session.call_node_path(query, *call_node))
+            desk.ask(|it| Answer::CallNodePath(it.call_node_path(&query, call_node)))
         }
-        Tasks { event } => Answer::Tasks(session.tasks(*event)),
-        Timeline { query, request } => {
-            let work = session.timeline(query, request.clone());
-            return scan(work, |_, found| Answer::Timeline(found));
-        }
-        HeatMap { query, request } => {
-            return scan(session.heat_map(query, request), |_, found| Answer::HeatMap(found));
-        }
+        Tasks { event } => desk.ask(|it| Answer::Tasks(it.tasks(event))),
+        Timeline { query, request } => Answer::Timeline(desk.timeline(query, request).await),
+        HeatMap { query, request } => Answer::HeatMap(desk.heat_map(query, request).await),
         // Casts from floats saturate; what is no number is 0.
         HeatCell { query, start, end } => {
-            Answer::HeatCell(session.heat_cell(query, *start as u64, *end as u64))
+            desk.ask(|it| Answer::HeatCell(it.heat_cell(&query, start as u64, end as u64)))
         }
-        Marks { start, end } => Answer::Marks(session.marks(*start as u64, *end as u64)),
+        Marks { start, end } => desk.ask(|it| Answer::Marks(it.marks(start as u64, end as u64))),
         RangePreview { query, range, window } => {
-            return preview(query.clone(), *range, window.clone());
+            // Where others are placed instead meanwhile, once more.
+            let preview = desk.until_done(|session, rows| {
+                if let ScanStep::More { done, total } = session.place_samples(&query, rows) {
+                    return ScanStep::More { done, total };
+                }
+                let preview = session.range_preview(&query, range, &window);
+                preview.map_or(ScanStep::More { done: 0, total: 1 }, ScanStep::Done)
+            });
+            let preview = preview.await;
+            desk.ask(|it| Answer::RangePreview(it.drawn_preview(preview)))
         }
         Share { options } => {
-            let mut work = session.begin_share(options.clone());
-            return Begun::Working(Box::new(move |session, rows| {
-                work.step(session, rows).map(|made| made.map(Answer::Share))
-            }));
+            let mut work = desk.ask(|it| it.begin_share(options));
+            let made = desk.until_done(|session, rows| work.step(session, rows)).await;
+            Answer::Share(made?)
         }
-        ExportLimits { requests } => Answer::ExportLimits(
-            requests.iter().map(|request| session.export_limits(request)).collect(),
+        ExportLimits { requests } => desk.ask(|it| {
+            Answer::ExportLimits(requests.iter().map(|request| it.export_limits(request)).collect())
+        }),
+        RenameProblem { pattern } => Answer::RenameProblem(
+            Rename::new(&pattern, "").err().map(|problem| problem.to_string()),
         ),
-        RenameProblem { pattern } => {
-            Answer::RenameProblem(Rename::new(pattern, "").err().map(|problem| problem.to_string()))
-        }
-    };
-    Begun::Answered(Box::new(answer))
-}
-
-fn scan<Found: Scan + 'static>(
-    mut scan: Found,
-    answer: impl Fn(&mut Session, Found::Answer) -> Answer + 'static,
-) -> Begun {
-    Begun::Working(Box::new(move |session, rows| {
-        scan.step(session, rows).map(|found| Ok(answer(session, found)))
-    }))
-}
-
-/// They are put in order first.
-fn functions(query: Query, order: FunctionOrder, group_by: GroupBy, places: Range<usize>) -> Begun {
-    Begun::Working(Box::new(move |session, rows| {
-        if group_by == GroupBy::Function
-            && let ScanStep::More { done, total } = session.sort_functions(&query, order, rows)
-        {
-            return ScanStep::More { done, total };
-        }
-        let rows = session.functions(&query, order, group_by, places.start, places.end);
-        ScanStep::Done(Ok(Answer::Functions(rows)))
-    }))
-}
-
-/// Samples are placed first; where others are placed instead meanwhile, once more.
-fn preview(query: Query, range: TimeRange, window: FlameWindow) -> Begun {
-    Begun::Working(Box::new(move |session, rows| {
-        if let ScanStep::More { done, total } = session.place_samples(&query, rows) {
-            return ScanStep::More { done, total };
-        }
-        match session.range_preview(&query, range, &window) {
-            Some(preview) => {
-                ScanStep::Done(Ok(Answer::RangePreview(session.drawn_preview(preview))))
-            }
-            None => ScanStep::More { done: 0, total: 1 },
-        }
-    }))
+    })
 }

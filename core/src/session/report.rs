@@ -2,20 +2,20 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use perftab_names::{Provenance, Symbols};
 use perftab_perfdata::error::Warning;
 use perftab_perfdata::text::printable;
 use perftab_profile::{DsoId, Identity, Profile};
-use perftab_views::coverage::{Counted, CoverageCounter, DsoUse, FrameCoverage};
-use perftab_views::ends::RemainingSamples;
+use perftab_views::coverage::{self, DsoUse, FrameCoverage, Uses};
 use perftab_views::filter::FilterKind;
 use perftab_views::functions::{FunctionOrder, FunctionSum, Inlining};
 use perftab_views::transform::Transform;
 use perftab_views::{Direction, Query, serialize_weight};
 use serde::{Serialize, Serializer};
 
-use crate::session::times::{Scan, ScanStep};
+use crate::session::desk::{Desk, SessionWork};
 use crate::session::{DsoRow, FidelityInfo, FormatInfo, Session};
 
 /// Everything that `perftab report --json` prints.
@@ -165,20 +165,10 @@ impl Session {
         Coverage::new(&frames, by_status, truncated)
     }
 
-    /// Begins to find out how much of what the filters and steps of a query leave has names, and how much
-    /// of it is in each DSO. A link does not hold what filters ask about, so of one it is of little use.
-    pub fn coverage_work(&self, query: &Query) -> CoverageWork {
-        CoverageWork { query: query.clone(), left: Vec::new(), counter: None }
-    }
-
-    /// The same at once.
+    /// The same of what the filters and steps of a query leave.
     pub fn filtered_coverage(&mut self, query: &Query) -> FilteredCoverage {
-        let mut work = self.coverage_work(query);
-        loop {
-            if let ScanStep::Done(coverage) = work.step(self, usize::MAX) {
-                return coverage;
-            }
-        }
+        let query = query.clone();
+        SessionWork::new(async move |desk| desk.coverage(&query).await).finish(self)
     }
 
     fn by_status(&self, uses: &[DsoUse]) -> BTreeMap<&'static str, u64> {
@@ -283,47 +273,29 @@ fn serialize_identity<S: Serializer>(
     }
 }
 
-/// A [`FilteredCoverage`] to be.
-pub struct CoverageWork {
-    query: Query,
-    /// By event, as far as it is known: what steps leave.
-    left: Vec<RemainingSamples>,
-    counter: Option<Box<CoverageCounter>>,
-}
-
-impl Scan for CoverageWork {
-    type Answer = FilteredCoverage;
-
-    fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<FilteredCoverage> {
-        let Self { query, left, counter } = self;
-        let drops = query.steps.iter().any(Transform::drops);
-        if drops && left.len() < session.profile.events.len() {
-            let event = left.len() as u32;
-            return match session.left(&Query { event, ..query.clone() }, rows) {
-                ScanStep::More { done, total } => ScanStep::More { done, total },
-                ScanStep::Done(more) => {
-                    left.push(more);
-                    ScanStep::More { done: 0, total: 1 }
-                }
+impl Desk {
+    /// How much of what the filters and steps of a query leave has names, and how much of it is in each DSO. A
+    /// link does not hold what filters ask about, so of one it is of little use.
+    pub async fn coverage(&self, query: &Query) -> FilteredCoverage {
+        let profile = self.ask(|session| Rc::clone(&session.profile));
+        let mut left = Vec::new();
+        if query.steps.iter().any(Transform::drops) {
+            for event in 0..profile.events.len() as u32 {
+                left.push(self.left(&Query { event, ..query.clone() }).await);
+            }
+        }
+        let Uses { frames, dsos } = coverage::filtered(&profile, query, &left, &self.slice).await;
+        let used = dsos.iter().enumerate().filter(|(_, used)| used.samples > 0);
+        self.ask(|session| {
+            let names = frames.names(&profile, &session.symbols);
+            let share = |(id, used): (usize, &DsoUse)| DsoShare {
+                dso: id as u32,
+                leaf_samples: used.leaf_samples,
+                samples: used.samples,
+                unnamed_leaf_samples: names.unnamed_leaves[id],
             };
-        }
-        let (profile, symbols) = (&session.profile, &session.symbols);
-        let begun = counter.get_or_insert_with(|| Box::new(CoverageCounter::new(profile)));
-        if !begun.step((profile, symbols), query, left, rows) {
-            return ScanStep::More { done: 0, total: 1 };
-        }
-        let Counted { names, uses } = counter.take().map(|done| done.finish()).unwrap_or_default();
-        let used = uses.iter().enumerate().filter(|(_, used)| used.samples > 0);
-        ScanStep::Done(FilteredCoverage {
-            dsos: used
-                .map(|(id, used)| DsoShare {
-                    dso: id as u32,
-                    leaf_samples: used.leaf_samples,
-                    samples: used.samples,
-                    unnamed_leaf_samples: names.unnamed_leaves[id],
-                })
-                .collect(),
-            coverage: Coverage::new(&names.frames, session.by_status(&uses), None),
+            let coverage = Coverage::new(&names.frames, session.by_status(&dsos), None);
+            FilteredCoverage { coverage, dsos: used.map(share).collect() }
         })
     }
 }

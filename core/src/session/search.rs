@@ -7,7 +7,7 @@ use perftab_views::weights::Sum;
 use perftab_views::{Query, serialize_weight};
 use serde::{Serialize, Serializer};
 
-use crate::session::times::{Scan, ScanStep};
+use crate::session::desk::{Scan, ScanStep};
 use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
 use crate::session::{Session, TreeDetail};
 
@@ -87,7 +87,7 @@ impl Scan for SearchWork {
             self.search = None;
         }
         let index = session.tree_index(&self.query);
-        let names = (&session.profile, &session.symbols);
+        let names = (&*session.profile, &session.symbols);
         let tree = &mut session.trees.cached[index].tree;
         let Ok(Some(pattern)) = &self.pattern else {
             let nothing = SearchMatches { sum: Sum::default(), functions: 0, matches: Vec::new() };

@@ -101,7 +101,7 @@ impl Session {
         let recorded = RecordedIdentities::new(&snapshot.profile.dsos);
         Ok(Self {
             frame_uses: FrameUses::of(&snapshot.profile),
-            profile: snapshot.profile,
+            profile: snapshot.profile.into(),
             format: FormatInfo::of_snapshot(carried.carrier),
             warnings: printable_warnings(snapshot.warnings),
             facts: snapshot.facts,

@@ -1,12 +1,12 @@
 //! How much of a profile has names: by frame, by leaf, by DSO.
 
 use perftab_names::{Naming, Symbols};
-use perftab_profile::{Dso, DsoId, DsoKind, Profile, StackId, Stacks};
+use perftab_perfdata::slice::{Slice, at_once};
+use perftab_profile::{Dso, DsoId, DsoKind, FrameId, Profile, StackId};
 
 use crate::Query;
 use crate::ends::RemainingSamples;
 use crate::filter::Filter;
-use perftab_profile::FrameId;
 
 /// How often a DSO was met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,26 +62,23 @@ impl FrameCoverage {
 
 /// Use of each DSO, by [`DsoId`], over all recorded events.
 pub fn dso_use(profile: &Profile) -> Vec<DsoUse> {
-    let mut counter = CoverageCounter::new(profile);
-    while !counter.count(profile, &|_| true, usize::MAX) {}
-    for stack in 1..profile.stacks.len() {
-        counter.add_use(profile, StackId(stack as u32));
-    }
-    counter.uses
-}
-
-/// What a [`CoverageCounter`] counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
-    /// How much has names.
-    pub names: NamesCounted,
-    /// The use of each DSO, by [`DsoId`].
-    pub uses: Vec<DsoUse>,
+    at_once(async |slice| {
+        StackUses::of(profile, &|_| true, slice).await.by_dso(profile, slice).await
+    })
 }
 
 /// How much has names, over all recorded events. What is folded out of a snapshot counts as samples only.
 pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
     FrameUses::of(profile).names(profile, symbols).frames
+}
+
+/// What filters and steps leave.
+#[derive(Debug, Default)]
+pub struct Uses {
+    /// Of frames.
+    pub frames: FrameUses,
+    /// Of each DSO, by [`DsoId`].
+    pub dsos: Vec<DsoUse>,
 }
 
 /// How often each frame was met, over all recorded events. Names change nothing in it, so it is counted once.
@@ -95,17 +92,9 @@ pub struct FrameUses {
 impl FrameUses {
     /// Goes through all samples.
     pub fn of(profile: &Profile) -> Self {
-        let mut counter = CoverageCounter::new(profile);
-        while !counter.count(profile, &|_| true, usize::MAX) {}
-        let CoverageCounter { leaf, total, names, .. } = counter;
-        let mut uses = vec![(0_u64, 0_u64); profile.frames.len()];
-        for (stack, (leaf, total)) in (0..).map(StackId).zip(leaf.into_iter().zip(total)) {
-            if let Some((_, frame)) = profile.stacks.get(stack) {
-                let frame = &mut uses[frame.index()];
-                *frame = (frame.0.saturating_add(leaf), frame.1.saturating_add(total));
-            }
-        }
-        Self { uses, samples: names.frames.samples }
+        at_once(async |slice| {
+            StackUses::of(profile, &|_| true, slice).await.by_frame(profile, slice).await
+        })
     }
 
     /// How much of it has names now.
@@ -156,155 +145,92 @@ impl NamesCounted {
     }
 }
 
-/// The same of what the filters and steps of a query leave, and the use of each DSO by it. Of all
-/// recorded events, as everything here; `left` has by event what steps leave, all where it has nothing.
-/// Stacks are those that were recorded: steps that rewrite them change nothing in what has names.
-pub fn filtered(
+/// How often everything was met in what the filters and steps of a query leave. Of all recorded events, as
+/// everything here; `left` has by event what steps leave, all where it has nothing. Stacks are those that
+/// were recorded: steps that rewrite them change nothing in what has names. In slices of rows and stacks.
+pub async fn filtered(
     profile: &Profile,
-    symbols: &Symbols,
     query: &Query,
     left: &[RemainingSamples],
-) -> Counted {
-    let mut counter = CoverageCounter::new(profile);
-    while !counter.step((profile, symbols), query, left, usize::MAX) {}
-    counter.finish()
+    slice: &Slice,
+) -> Uses {
+    slice.expect(profile.samples.len() + 3 * profile.stacks.len());
+    let filter = Filter::new(profile, query);
+    let passes = |row: usize| {
+        let left = left.get(usize::from(profile.samples.event[row]));
+        filter.removed_by(row).is_none() && left.is_none_or(|left| left.has(profile, row))
+    };
+    let uses = StackUses::of(profile, &passes, slice).await;
+    Uses { frames: uses.by_frame(profile, slice).await, dsos: uses.by_dso(profile, slice).await }
 }
 
-/// [`filtered`] in steps.
-pub struct CoverageCounter {
-    /// By stack: recorded samples that end in it, and that pass through it.
-    leaf: Vec<u64>,
-    total: Vec<u64>,
-    stage: Stage,
-    /// Rows or stacks that this stage has gone through.
-    done: usize,
-    names: NamesCounted,
-    uses: Vec<DsoUse>,
-    /// By stack: which of 64 classes of DSOs are on it. With more DSOs than classes the bit only
-    /// says that a walk is needed.
-    classes: Vec<u64>,
-}
+/// By stack: recorded samples that end in it, and that pass through it.
+struct StackUses(Vec<(u64, u64)>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// Samples are counted by stack.
-    Rows,
-    /// Each stack's are added to its prefix.
-    Totals,
-    /// Stacks are looked at.
-    Stacks,
-}
-
-impl CoverageCounter {
-    /// Nothing is counted yet.
-    pub fn new(profile: &Profile) -> Self {
-        let stacks = profile.stacks.len();
-        Self {
-            leaf: vec![0; stacks],
-            total: Vec::new(),
-            stage: Stage::Rows,
-            done: 0,
-            names: NamesCounted::new(profile),
-            uses: vec![DsoUse::default(); profile.dsos.len()],
-            classes: vec![0; stacks],
-        }
-    }
-
-    /// Goes through so many more rows or stacks; true when there are none left. What it is asked of is
-    /// the same each time.
-    pub fn step(
-        &mut self,
-        (profile, symbols): (&Profile, &Symbols),
-        query: &Query,
-        left: &[RemainingSamples],
-        rows: usize,
-    ) -> bool {
-        if self.stage != Stage::Stacks {
-            let filter = Filter::new(profile, query);
-            let passes = |row: usize| {
-                let left = left.get(usize::from(profile.samples.event[row]));
-                filter.removed_by(row).is_none() && left.is_none_or(|left| left.has(profile, row))
-            };
-            self.count(profile, &passes, rows);
-            return false;
-        }
-        let all = profile.stacks.len();
-        let to = self.done.max(1).saturating_add(rows).min(all);
-        for stack in (self.done.max(1)..to).map(|stack| StackId(stack as u32)) {
-            self.add_frame(profile, symbols, stack);
-            self.add_use(profile, stack);
-        }
-        self.done = to;
-        to >= all
-    }
-
-    /// What was counted.
-    pub fn finish(self) -> Counted {
-        let Self { names, uses, .. } = self;
-        Counted { names, uses }
-    }
-
-    /// Counts so many more; true when stacks can be looked at.
-    fn count(&mut self, profile: &Profile, passes: &dyn Fn(usize) -> bool, rows: usize) -> bool {
-        match self.stage {
-            Stage::Rows => {
-                let to = self.done.saturating_add(rows).min(profile.samples.len());
-                for row in profile.recorded_rows_of(self.done..to).filter(|&row| passes(row)) {
-                    let count = &mut self.leaf[profile.samples.stack[row].index()];
-                    *count = count.saturating_add(profile.samples.count(row));
-                }
-                self.done = to;
-                if to == profile.samples.len() {
-                    self.total.clone_from(&self.leaf);
-                    self.go_on(Stage::Totals);
-                }
-                false
+impl StackUses {
+    async fn of(profile: &Profile, passes: &dyn Fn(usize) -> bool, slice: &Slice) -> Self {
+        let mut uses = vec![(0_u64, 0_u64); profile.stacks.len()];
+        let mut rows = 0..profile.samples.len();
+        while let Some(part) = slice.part(&mut rows).await {
+            for row in profile.recorded_rows_of(part).filter(|&row| passes(row)) {
+                let (leaf, _) = &mut uses[profile.samples.stack[row].index()];
+                *leaf = leaf.saturating_add(profile.samples.count(row));
             }
-            Stage::Totals => {
-                // Prefixes have lower numbers.
-                let left = self.total.len().saturating_sub(self.done);
-                let to = left.saturating_sub(rows);
-                for stack in (to.max(1)..left).rev() {
-                    if let Some((prefix, _)) = profile.stacks.get(StackId(stack as u32)) {
-                        let through = self.total[stack];
-                        let before = &mut self.total[prefix.index()];
-                        *before = before.saturating_add(through);
-                    }
+        }
+        // Prefixes have lower numbers.
+        let mut from_the_last = 0..uses.len();
+        while let Some(part) = slice.part(&mut from_the_last).await {
+            for stack in part.map(|place| profile.stacks.len() - 1 - place) {
+                let (leaf, total) = &mut uses[stack];
+                *total = total.saturating_add(*leaf);
+                let through = *total;
+                if let Some((prefix, _)) = profile.stacks.get(StackId(stack as u32)) {
+                    let (_, before) = &mut uses[prefix.index()];
+                    *before = before.saturating_add(through);
                 }
-                self.done = self.total.len() - to;
-                if to == 0 {
-                    self.names.frames.samples = self.total.first().copied().unwrap_or(0);
-                    self.go_on(Stage::Stacks);
-                }
-                to == 0
             }
-            Stage::Stacks => true,
         }
+        Self(uses)
     }
 
-    fn go_on(&mut self, stage: Stage) {
-        (self.stage, self.done) = (stage, 0);
+    async fn by_frame(&self, profile: &Profile, slice: &Slice) -> FrameUses {
+        let mut uses = vec![(0_u64, 0_u64); profile.frames.len()];
+        let mut stacks = 0..self.0.len();
+        while let Some(part) = slice.part(&mut stacks).await {
+            for stack in part {
+                let (leaf, total) = self.0[stack];
+                if let Some((_, frame)) = profile.stacks.get(StackId(stack as u32)) {
+                    let frame = &mut uses[frame.index()];
+                    *frame = (frame.0.saturating_add(leaf), frame.1.saturating_add(total));
+                }
+            }
+        }
+        FrameUses { uses, samples: self.0.first().map_or(0, |&(_, total)| total) }
     }
 
-    fn add_use(&mut self, profile: &Profile, stack: StackId) {
-        let Some((prefix, frame)) = profile.stacks.get(stack) else { return };
-        let dso = profile.frames.get(frame).dso;
-        let class = 1 << (dso.0 % 64);
-        let above = self.classes[prefix.index()];
-        let uses = &mut self.uses[dso.index()];
-        uses.leaf_samples = uses.leaf_samples.saturating_add(self.leaf[stack.index()]);
-        if above & class == 0 || !is_on(profile, prefix, dso) {
-            uses.samples = uses.samples.saturating_add(self.total[stack.index()]);
+    async fn by_dso(&self, profile: &Profile, slice: &Slice) -> Vec<DsoUse> {
+        let mut uses = vec![DsoUse::default(); profile.dsos.len()];
+        // By stack: which of 64 classes of DSOs are on it. With more DSOs than classes the bit only
+        // says that a walk is needed.
+        let mut classes: Vec<u64> = vec![0; self.0.len()];
+        let mut stacks = 0..self.0.len();
+        while let Some(part) = slice.part(&mut stacks).await {
+            for stack in part {
+                let (leaf, total) = self.0[stack];
+                let of_stack = profile.stacks.get(StackId(stack as u32));
+                let Some((prefix, frame)) = of_stack else { continue };
+                let dso = profile.frames.get(frame).dso;
+                let class = 1 << (dso.0 % 64);
+                let above = classes[prefix.index()];
+                let uses = &mut uses[dso.index()];
+                uses.leaf_samples = uses.leaf_samples.saturating_add(leaf);
+                if above & class == 0 || !is_on(profile, prefix, dso) {
+                    uses.samples = uses.samples.saturating_add(total);
+                }
+                classes[stack] = above | class;
+            }
         }
-        self.classes[stack.index()] = above | class;
-    }
-
-    fn add_frame(&mut self, profile: &Profile, symbols: &Symbols, stack: StackId) {
-        debug_assert_ne!(stack, Stacks::EMPTY);
-        if let Some((_, frame)) = profile.stacks.get(stack) {
-            let (leaf, total) = (self.leaf[stack.index()], self.total[stack.index()]);
-            self.names.add(profile, symbols, frame, leaf, total);
-        }
+        uses
     }
 }
 

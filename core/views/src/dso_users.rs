@@ -3,6 +3,7 @@
 //! It goes through all stacks and all samples once for up to 64 DSOs. It is asked of those that
 //! somebody looks at; kept for all of them it would be a table of DSOs by processes.
 
+use perftab_perfdata::slice::Slice;
 use perftab_profile::{DsoId, Profile, StackId};
 use serde::Serialize;
 
@@ -25,104 +26,60 @@ pub struct DsoUsers {
 /// DSOs that one pass looks for: a bit of each stack for each.
 const AT_ONCE: usize = u64::BITS as usize;
 
-/// [`DsoUsers`] of several DSOs, found step by step: of all recorded events.
-pub struct UsersScan {
-    wanted: Vec<DsoId>,
-    found: Vec<DsoUsers>,
-    pass: Pass,
+/// Who ran these DSOs, and when, in the same order: of all recorded events, in slices of stacks and rows.
+pub async fn users(profile: &Profile, wanted: &[DsoId], slice: &Slice) -> Vec<DsoUsers> {
+    let a_pass = profile.stacks.len() + profile.samples.len();
+    slice.expect(wanted.len().div_ceil(AT_ONCE) * a_pass);
+    let mut found = Vec::new();
+    for dsos in wanted.chunks(AT_ONCE) {
+        let through = through(profile, dsos, slice).await;
+        found.extend(users_of(profile, dsos, &through, slice).await);
+    }
+    found
 }
 
-/// One way through the profile, for [`AT_ONCE`] of the DSOs.
-#[derive(Default)]
-struct Pass {
-    /// By stack: which of the DSOs are on it. What a stack stands on comes before it.
-    through: Vec<u64>,
-    /// For each of the DSOs.
-    counts: Vec<(RunnerCounts, Option<(u64, u64)>)>,
-    /// Rows of samples gone through.
-    rows: usize,
-    /// The first time of all.
-    first: Option<u64>,
-}
-
-impl UsersScan {
-    /// Of these DSOs, in this order.
-    pub fn new(wanted: Vec<DsoId>) -> Self {
-        Self { wanted, found: Vec::new(), pass: Pass::default() }
-    }
-
-    /// Goes through about so many more stacks or rows; true when there are none left.
-    pub fn step(&mut self, profile: &Profile, rows: usize) -> bool {
-        let left = &self.wanted[self.found.len()..];
-        let now = &left[..left.len().min(AT_ONCE)];
-        if now.is_empty() {
-            return true;
+/// By stack: which of these DSOs are on it.
+async fn through(profile: &Profile, dsos: &[DsoId], slice: &Slice) -> Vec<u64> {
+    let mut bits = vec![0; profile.dsos.len()];
+    for (place, dso) in dsos.iter().enumerate() {
+        if let Some(bits) = bits.get_mut(dso.index()) {
+            *bits |= 1 << place;
         }
-        if self.pass.step(profile, now, rows) {
-            let pass = std::mem::take(&mut self.pass);
-            self.found.extend(pass.finish(profile));
-        }
-        self.found.len() == self.wanted.len()
     }
-
-    /// Stacks and rows gone through, and all that there are to go through.
-    pub fn progress(&self, profile: &Profile) -> (usize, usize) {
-        let all = profile.stacks.len() + profile.samples.len();
-        let passes = |dsos: usize| dsos.div_ceil(AT_ONCE);
-        let before = passes(self.found.len()) * all;
-        (before + self.pass.through.len() + self.pass.rows, passes(self.wanted.len()) * all)
-    }
-
-    /// What was found, in the order in which it was asked for.
-    pub fn finish(self) -> Vec<DsoUsers> {
-        self.found
-    }
-}
-
-impl Pass {
-    /// True when all samples have been gone through.
-    fn step(&mut self, profile: &Profile, dsos: &[DsoId], rows: usize) -> bool {
-        let stacks = profile.stacks.len();
-        if self.counts.is_empty() {
-            self.counts.extend(dsos.iter().map(|_| (RunnerCounts::new(profile), None)));
-            self.through.reserve_exact(stacks);
-        }
-        if self.through.len() < stacks {
-            let to = self.through.len().saturating_add(rows).min(stacks);
-            self.look_at_stacks(profile, dsos, to);
-            return false;
-        }
-        let to = self.rows.saturating_add(rows).min(profile.samples.len());
-        self.count(profile, to);
-        to == profile.samples.len()
-    }
-
-    fn look_at_stacks(&mut self, profile: &Profile, dsos: &[DsoId], to: usize) {
-        let mut bits = vec![0; profile.dsos.len()];
-        for (place, dso) in dsos.iter().enumerate() {
-            if let Some(bits) = bits.get_mut(dso.index()) {
-                *bits |= 1 << place;
-            }
-        }
-        for stack in self.through.len()..to {
-            let through = match profile.stacks.get(StackId(stack as u32)) {
+    let mut stacks = 0..profile.stacks.len();
+    let mut through = Vec::with_capacity(stacks.len());
+    while let Some(part) = slice.part(&mut stacks).await {
+        for stack in part {
+            // What a stack stands on comes before it.
+            through.push(match profile.stacks.get(StackId(stack as u32)) {
                 Some((prefix, frame)) => {
-                    self.through[prefix.index()] | bits[profile.frames.get(frame).dso.index()]
+                    through[prefix.index()] | bits[profile.frames.get(frame).dso.index()]
                 }
                 None => 0,
-            };
-            self.through.push(through);
+            });
         }
     }
+    through
+}
 
-    fn count(&mut self, profile: &Profile, to: usize) {
-        let samples = &profile.samples;
-        for row in profile.recorded_rows_of(self.rows..to) {
+async fn users_of(
+    profile: &Profile,
+    dsos: &[DsoId],
+    through: &[u64],
+    slice: &Slice,
+) -> impl Iterator<Item = DsoUsers> {
+    let none = |_: &DsoId| (RunnerCounts::new(profile), None);
+    let mut counts: Vec<(RunnerCounts, Option<(u64, u64)>)> = dsos.iter().map(none).collect();
+    let mut first = None;
+    let samples = &profile.samples;
+    let mut rows = 0..samples.len();
+    while let Some(part) = slice.part(&mut rows).await {
+        for row in profile.recorded_rows_of(part) {
             let time = samples.time_nanos[row];
-            self.first = self.first.or(Some(time).filter(|&time| time > 0));
-            let mut through = self.through[samples.stack[row].index()];
+            first = first.or(Some(time).filter(|&time| time > 0));
+            let mut through = through[samples.stack[row].index()];
             while through != 0 {
-                let (counts, times) = &mut self.counts[through.trailing_zeros() as usize];
+                let (counts, times) = &mut counts[through.trailing_zeros() as usize];
                 through &= through - 1;
                 counts.add(samples.thread[row], samples.count(row));
                 if time > 0 {
@@ -131,39 +88,38 @@ impl Pass {
                 }
             }
         }
-        self.rows = to;
     }
-
-    fn finish(self, profile: &Profile) -> impl Iterator<Item = DsoUsers> {
-        let Self { counts, first, .. } = self;
-        let since = move |time: u64| time.saturating_sub(first.unwrap_or(0)) as f64;
-        counts.into_iter().map(move |(counts, times)| DsoUsers {
-            runners: counts.finish(profile),
-            start: times.map(|(start, _)| since(start)),
-            end: times.map(|(_, end)| since(end)),
-        })
-    }
+    let since = move |time: u64| time.saturating_sub(first.unwrap_or(0)) as f64;
+    counts.into_iter().map(move |(counts, times)| DsoUsers {
+        runners: counts.finish(profile),
+        start: times.map(|(start, _)| since(start)),
+        end: times.map(|(_, end)| since(end)),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use perftab_perfdata::slice::Work;
+
     use super::*;
     use crate::fixture::fixture;
 
     /// The DSO of the fixture's own code is its first.
     const APP: DsoId = DsoId(0);
 
-    /// In steps of one, so that each of them is met.
+    /// In slices of one, so that each of them is met.
     fn users_of(stacks: &str, dsos: Vec<DsoId>) -> Vec<DsoUsers> {
         let profile = fixture(stacks).profile;
-        let mut scan = UsersScan::new(dsos);
+        let mut work = Work::new(async move |slice| super::users(&profile, &dsos, &slice).await);
         let mut before = 0;
-        while !scan.step(&profile, 1) {
-            let (done, total) = scan.progress(&profile);
+        loop {
+            if let Some(found) = work.step(1) {
+                return found;
+            }
+            let (done, total) = work.progress();
             assert!(before < done && done <= total, "{before} < {done} <= {total}");
             before = done;
         }
-        scan.finish()
     }
 
     fn users(stacks: &str) -> DsoUsers {

@@ -16,6 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use perftab_names::{FunctionId, Symbols};
+use perftab_perfdata::slice::Slice;
 use perftab_perfdata::text::printable;
 use perftab_profile::{DsoKind, EventOrigin, Profile, Thread, Unit};
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ use crate::column::{Float32Array, Float64Array, Uint32Array};
 use crate::ends::RemainingSamples;
 use crate::filter::Filter;
 use crate::label::NO_MAPPING;
-use crate::sample_spans::SampleSpans;
+use crate::sample_spans::{SampleSpan, SampleSpans};
 use crate::serialize_weight;
 use crate::tasks::{self, NO_CPU, TaskSums};
 
@@ -169,29 +170,48 @@ fn cpus_met(profile: &Profile) -> u32 {
     met.into_iter().filter(|&met| met).count() as u32
 }
 
-/// A heat map while samples are added up: with millions of them in several steps.
-pub struct HeatScan {
-    query: Query,
+/// The heat map of the samples of `query`, whatever its range, of which its steps leave these. In slices of
+/// rows.
+pub async fn heat_map(
+    profile: &Profile,
+    query: &Query,
+    request: &HeatRequest,
+    load: &Load,
+    left: &RemainingSamples,
+    slice: &Slice,
+) -> HeatMap {
+    let mut growing = GrowingMap::blank(profile, request);
+    let times = growing.times();
+    let mut spans = SampleSpans::new(profile, load.period);
+    let query = TaskSums::key(query);
+    let filter = Filter::new(profile, &query);
+    let mut rows = spans.rows(profile, &times);
+    slice.expect(rows.len());
+    while let Some(part) = slice.part(&mut rows).await {
+        for row in part {
+            if !filter.is_of_event(row) {
+                continue;
+            }
+            let Some(span) = spans.next(profile, row) else { continue };
+            if filter.removed_by(row).is_none() && left.has(profile, row) {
+                growing.add(profile, load, &times, row, &span);
+            }
+        }
+    }
+    growing.finish(load)
+}
+
+/// A heat map while samples are added up.
+struct GrowingMap {
     map: HeatMap,
     cell_nanos: u64,
-    load: Load,
-    left: RemainingSamples,
-    spans: SampleSpans,
     recorded: Range<u64>,
     /// By cell: how many more waits than in the cell before fill it from its beginning to its end.
     filled: Vec<f32>,
-    rows: Range<usize>,
 }
 
-impl HeatScan {
-    /// For the samples of `query`, whatever its range, of which its steps leave these.
-    pub fn new(
-        profile: &Profile,
-        query: &Query,
-        request: &HeatRequest,
-        load: Load,
-        left: RemainingSamples,
-    ) -> Self {
+impl GrowingMap {
+    fn blank(profile: &Profile, request: &HeatRequest) -> Self {
         let row_ms = match request.row_ms {
             50.. => 50,
             20.. => 20,
@@ -201,11 +221,7 @@ impl HeatScan {
         let times = tasks::window(profile, request.start as u64, request.end as u64);
         let start = times.start - times.start % SECOND;
         let seconds = (times.end - start).div_ceil(SECOND).min(MOST_CELLS / rows_of_second);
-        let end = start.saturating_add(seconds.saturating_mul(SECOND));
         let cells = (seconds * rows_of_second) as usize;
-        let spans = SampleSpans::new(profile, load.period);
-        let rows = spans.rows(profile, &(start..end));
-        let query = TaskSums::key(query);
         let map = HeatMap {
             start,
             seconds: seconds as u32,
@@ -216,49 +232,44 @@ impl HeatScan {
             row_totals: vec![0.0; rows_of_second as usize].into(),
         };
         let filled = vec![0.0; cells + 1];
-        let cell_nanos = row_ms * 1_000_000;
-        let recorded = tasks::window(profile, 0, 0);
-        Self { query, map, cell_nanos, load, left, spans, recorded, filled, rows }
+        Self { map, cell_nanos: row_ms * 1_000_000, recorded: tasks::window(profile, 0, 0), filled }
     }
 
-    /// Goes through so many more rows; true when there are none left.
-    pub fn step(&mut self, profile: &Profile, rows: usize) -> bool {
-        let filter = Filter::new(profile, &self.query);
+    fn times(&self) -> Range<u64> {
+        let length = u64::from(self.map.seconds).saturating_mul(SECOND);
+        self.map.start..self.map.start.saturating_add(length)
+    }
+
+    fn add(
+        &mut self,
+        profile: &Profile,
+        load: &Load,
+        times: &Range<u64>,
+        row: usize,
+        span: &SampleSpan,
+    ) {
         let samples = &profile.samples;
-        let times = self.map.start..self.map.start + self.map.busy.len() as u64 * self.cell_nanos;
-        let to = self.rows.start.saturating_add(rows).min(self.rows.end);
-        for row in self.rows.start..to {
-            if !filter.is_of_event(row) {
-                continue;
-            }
-            let Some(span) = self.spans.next(profile, row) else { continue };
-            if filter.removed_by(row).is_some() || !self.left.has(profile, row) {
-                continue;
-            }
-            let is_wait = self.load.is_wait(profile, row);
-            if !is_wait {
-                let (nanos, busy) = (self.load.nanos(profile, row), &mut self.map.busy);
-                let cells = busy.len();
-                span.spread(&times, cells, |cell, share| {
-                    let start = times.start + cell as u64 * self.cell_nanos;
-                    let of_cell = start..start + self.cell_nanos;
-                    busy[cell] += Load::nanos_in(nanos, share, &of_cell, &self.recorded) as f32;
-                });
-            }
-            if !times.contains(&span.end) {
-                continue;
-            }
-            if is_wait && !self.load.is_idle(profile, row) {
-                self.add_wait(span.end.saturating_sub(samples.weight[row])..span.end);
-            }
-            let cell = ((span.end - times.start) / self.cell_nanos) as usize;
-            let samples = samples.count(row);
-            let count = &mut self.map.samples[cell];
-            *count = count.saturating_add(u32::try_from(samples).unwrap_or(u32::MAX));
-            self.map.row_totals[cell % self.map.rows as usize] += samples as f64;
+        let is_wait = load.is_wait(profile, row);
+        if !is_wait {
+            let (nanos, busy) = (load.nanos(profile, row), &mut self.map.busy);
+            let cells = busy.len();
+            span.spread(times, cells, |cell, share| {
+                let start = times.start + cell as u64 * self.cell_nanos;
+                let of_cell = start..start + self.cell_nanos;
+                busy[cell] += Load::nanos_in(nanos, share, &of_cell, &self.recorded) as f32;
+            });
         }
-        self.rows.start = to;
-        self.rows.is_empty()
+        if !times.contains(&span.end) {
+            return;
+        }
+        if is_wait && !load.is_idle(profile, row) {
+            self.add_wait(span.end.saturating_sub(samples.weight[row])..span.end);
+        }
+        let cell = ((span.end - times.start) / self.cell_nanos) as usize;
+        let samples = samples.count(row);
+        let count = &mut self.map.samples[cell];
+        *count = count.saturating_add(u32::try_from(samples).unwrap_or(u32::MAX));
+        self.map.row_totals[cell % self.map.rows as usize] += samples as f64;
     }
 
     /// Adds a wait to the cells that it lies in: in part to the first and the last, and to all between
@@ -281,14 +292,8 @@ impl HeatScan {
         self.filled[last as usize] -= 1.0;
     }
 
-    /// Rows that are left.
-    pub fn rows_left(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// What [`Self::step`] has added up.
-    pub fn finish(self) -> HeatMap {
-        let Self { mut map, load, cell_nanos, filled, .. } = self;
+    fn finish(self, load: &Load) -> HeatMap {
+        let Self { mut map, cell_nanos, filled, .. } = self;
         let mut waits = 0.0;
         for (busy, more) in map.busy.iter_mut().zip(filled) {
             waits += more;

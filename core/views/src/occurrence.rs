@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use perftab_names::FunctionId;
+use perftab_perfdata::slice::Slice;
 use perftab_profile::Profile;
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +64,7 @@ impl ResolvedSubject {
     }
 
     /// By call node of the query's tree of callees: whether samples that end there are meant.
-    fn ends(&self, tree: &CallTree) -> Vec<bool> {
+    pub fn ends(&self, tree: &CallTree) -> Vec<bool> {
         match self {
             Self::Function(function) => {
                 below(tree, |id| tree.label(id).function() == Some(*function))
@@ -103,86 +104,65 @@ fn ends_the_other_way(tree: &CallTree, id: CallNodeId, way: &[Label]) -> bool {
         && groups.iter().all(|group| labels.find(is_group) == Some(*group))
 }
 
-/// An [`Occurrence`] to be.
-pub struct OccurrenceScan {
-    query: Query,
-    meant: Vec<bool>,
-    times: Option<(u64, Range<u64>)>,
-    runners: RunnerCounts,
-    bins: Vec<f64>,
-    rows: Range<usize>,
-}
-
-impl OccurrenceScan {
-    /// Of the samples that a query of callees takes; `tree` is its tree.
-    pub fn new(
-        profile: &Profile,
-        query: &Query,
-        tree: &CallTree,
-        meant: &ResolvedSubject,
-        bins: u32,
-    ) -> Self {
-        let inside = query.range.filter(|range| range.side == RangeSide::Inside);
-        let (start, end) = inside.map_or((0, 0), |range| (range.start, range.end));
-        let window = tasks::window(profile, start, end);
-        let times = profile.first_time().map(|first| (first, window));
-        let bins = if times.is_some() { bins.clamp(1, MOST_BINS) } else { 0 };
-        Self {
-            query: query.clone(),
-            meant: meant.ends(tree),
-            times,
-            runners: RunnerCounts::new(profile),
-            bins: vec![0.0; bins as usize],
-            rows: Filter::new(profile, query).rows(),
-        }
-    }
-
-    /// Goes through so many more rows; true when there are none left. `ends` are those of the
-    /// query.
-    pub fn step(&mut self, profile: &Profile, ends: &Ends, rows: usize) -> bool {
-        let filter = Filter::new(profile, &self.query);
-        let samples = &profile.samples;
-        let to = self.rows.start.saturating_add(rows).min(self.rows.end);
-        for row in self.rows.start..to {
-            let thread = samples.thread[row];
+/// Who ran what is meant, and when: of the samples that a query of callees takes, whose ends these are, and
+/// by call node of its tree whether it is meant ([`ResolvedSubject::ends`]). In slices of rows.
+pub async fn occurrence(
+    profile: &Profile,
+    query: &Query,
+    ends: &Ends,
+    meant: &[bool],
+    bins: u32,
+    slice: &Slice,
+) -> Occurrence {
+    let filter = Filter::new(profile, query);
+    let mut rows = filter.rows();
+    let mut runners = RunnerCounts::new(profile);
+    let mut times = TimeBins::of(profile, query, bins);
+    slice.expect(rows.len());
+    while let Some(part) = slice.part(&mut rows).await {
+        for row in part {
+            let thread = profile.samples.thread[row];
             let is_meant = filter.is_of_event(row)
                 && filter.removed_by(row).is_none()
                 && ends
-                    .of(thread, samples.stack[row])
-                    .is_some_and(|end| self.meant[end.0 as usize]);
+                    .of(thread, profile.samples.stack[row])
+                    .is_some_and(|end| meant[end.0 as usize]);
             if is_meant {
                 let sum = filter.sum(row);
-                self.runners.add(thread, sum.samples);
-                self.add_at(samples.time_nanos[row], sum.weight);
+                runners.add(thread, sum.samples);
+                times.add(profile.samples.time_nanos[row], sum.weight);
             }
         }
-        self.rows.start = to;
-        self.rows.is_empty()
+    }
+    let TimeBins { window, bins, .. } = times;
+    let (start, end) = (window.start as f64, window.end as f64);
+    Occurrence { runners: runners.finish(profile), start, end, bins }
+}
+
+/// Weight by time; nothing where samples have no time.
+struct TimeBins {
+    first: u64,
+    window: Range<u64>,
+    bins: Vec<f64>,
+}
+
+impl TimeBins {
+    fn of(profile: &Profile, query: &Query, bins: u32) -> Self {
+        let Some(first) = profile.first_time() else {
+            return Self { first: 0, window: 0..0, bins: Vec::new() };
+        };
+        let inside = query.range.filter(|range| range.side == RangeSide::Inside);
+        let (start, end) = inside.map_or((0, 0), |range| (range.start, range.end));
+        let window = tasks::window(profile, start, end);
+        Self { first, window, bins: vec![0.0; bins.clamp(1, MOST_BINS) as usize] }
     }
 
-    fn add_at(&mut self, time: u64, weight: u64) {
-        let Some((first, window)) = &self.times else { return };
+    fn add(&mut self, time: u64, weight: u64) {
+        let Some(last) = self.bins.len().checked_sub(1) else { return };
         // What is before the first time is in the first bin, as for every filter.
-        let since = time.saturating_sub(*first).saturating_sub(window.start);
-        let length = (window.end - window.start).max(1);
+        let since = time.saturating_sub(self.first).saturating_sub(self.window.start);
+        let length = (self.window.end - self.window.start).max(1);
         let bin = (since as f64 * self.bins.len() as f64 / length as f64) as usize;
-        let last = self.bins.len() - 1;
         self.bins[bin.min(last)] += weight as f64;
-    }
-
-    /// Rows that are left.
-    pub fn rows_left(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// What [`Self::step`] has added up.
-    pub fn finish(self, profile: &Profile) -> Occurrence {
-        let window = self.times.map_or(0..0, |(_, window)| window);
-        Occurrence {
-            runners: self.runners.finish(profile),
-            start: window.start as f64,
-            end: window.end as f64,
-            bins: self.bins,
-        }
     }
 }

@@ -1,13 +1,14 @@
 //! Who ran something and when, against what is counted from the lines of the fixture by hand.
 
 use perftab_names::FunctionId;
+use perftab_perfdata::slice::in_slices_of;
 
 use crate::build::{build, build_with_ends};
 use crate::call_tree::{CallNodeId, CallTree};
 use crate::filter::{RangeSide, TimeRange};
 use crate::fixture::{Fixture, fixture, ungrouped};
 use crate::label::Labels;
-use crate::occurrence::{Occurrence, OccurrenceScan, ResolvedSubject};
+use crate::occurrence::{self, Occurrence, ResolvedSubject};
 use crate::{Direction, Query};
 
 /// Samples of the fixture are a nanosecond apart, in the order of its lines.
@@ -42,9 +43,10 @@ fn occurrence(
 ) -> Occurrence {
     let callees = Query { direction: Direction::Callees, ..query.clone() };
     let (built, ends) = build_with_ends(&fixture.profile, &fixture.symbols, &callees);
-    let mut scan = OccurrenceScan::new(&fixture.profile, &callees, &built.tree, meant, bins);
-    while !scan.step(&fixture.profile, &ends, step) {}
-    scan.finish(&fixture.profile)
+    in_slices_of(step, async |slice| {
+        let meant = meant.ends(&built.tree);
+        occurrence::occurrence(&fixture.profile, &callees, &ends, &meant, bins, slice).await
+    })
 }
 
 /// Of a call node, one bin for each sample; by process name and samples.

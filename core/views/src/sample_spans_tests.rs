@@ -1,15 +1,16 @@
 //! A thread that runs evenly is drawn evenly, whatever its period and the bins.
 
 use perftab_names::Symbols;
+use perftab_perfdata::slice::in_slices_of;
 use perftab_profile::{Event, EventId, EventOrigin, Process, Profile, Sample, Stacks, Thread};
 
 use crate::Query;
 use crate::ends::RemainingSamples;
-use crate::heat_map::{self, HeatRequest, HeatScan, Load};
+use crate::heat_map::{self, HeatRequest, Load};
 use crate::sample_spans::{SampleSpan, SampleSpans, period};
 use crate::tasks::{NO_CPU, TaskSums};
 use crate::time_order::usual_distance;
-use crate::timeline::{self, KINDS, Timeline, TimelineRequest, TimelineScan, TrackBy, TrackSort};
+use crate::timeline::{self, KINDS, Timeline, TimelineRequest, TrackBy, TrackSort};
 
 const SECOND: u64 = 1_000_000_000;
 const RATES: [u64; 3] = [99, 999, 4000];
@@ -66,9 +67,9 @@ fn timeline(profile: &Profile, bins: u32, (start, end): (u64, u64)) -> Timeline 
     let request = TimelineRequest { by, sort, open, start: start as f64, end: end as f64, bins };
     let kinds = timeline::leaf_kinds(profile, &Symbols::new(profile));
     let spans = SampleSpans::new(profile, period(profile, 0));
-    let mut scan = TimelineScan::new(profile, &query, &request, &sums, spans);
-    while !scan.step(profile, &kinds, 1000) {}
-    scan.finish()
+    in_slices_of(1000, async |slice| {
+        timeline::timeline(profile, &query, &request, &sums, spans, &kinds, slice).await
+    })
 }
 
 /// By track: how many CPUs each bin says were busy, if weights are nanoseconds.
@@ -152,9 +153,11 @@ fn cells_of_the_heat_map_are_even() {
         for row_ms in [10, 20, 50] {
             let request = HeatRequest { row_ms, start: 0.0, end: 0.0 };
             let left = RemainingSamples::default();
-            let mut scan = HeatScan::new(&profile, &Query::default(), &request, load.clone(), left);
-            while !scan.step(&profile, 100) {}
-            let busy: Vec<f64> = scan.finish().busy.iter().copied().map(f64::from).collect();
+            let map = in_slices_of(100, async |slice| {
+                let query = Query::default();
+                heat_map::heat_map(&profile, &query, &request, &load, &left, slice).await
+            });
+            let busy: Vec<f64> = map.busy.iter().copied().map(f64::from).collect();
             assert_even(&busy, 1.0, &format!("{rate} Hz of {event}, {row_ms} ms"));
         }
         let symbols = Symbols::new(&profile);

@@ -1,5 +1,6 @@
 //! Processes, threads and CPUs, with what was sampled of each: what menus and tracks are made of.
 
+use perftab_perfdata::slice::{Slice, at_once};
 use perftab_perfdata::sorting::sort_by_key;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -53,7 +54,7 @@ impl Span {
     }
 }
 
-/// How much was sampled of each thread and on each CPU, summed a part of the rows at a time.
+/// How much was sampled of each thread and on each CPU.
 #[derive(Clone, Debug, Default)]
 pub struct TaskSums {
     /// By [`ThreadId`].
@@ -62,15 +63,9 @@ pub struct TaskSums {
     pub cpus: BTreeMap<u16, Span>,
     /// What steps leave.
     left: RemainingSamples,
-    next_row: usize,
 }
 
 impl TaskSums {
-    /// Nothing is summed yet; steps leave this.
-    pub fn of(left: RemainingSamples) -> Self {
-        Self { left, ..Self::default() }
-    }
-
     /// What steps leave of the samples that are summed.
     pub(super) fn left(&self) -> &RemainingSamples {
         &self.left
@@ -97,50 +92,51 @@ impl TaskSums {
 
     /// All of a query's samples, whenever they were.
     pub fn new(profile: &Profile, query: &Query) -> Self {
-        let mut sums = Self::default();
-        while !sums.step(profile, query, usize::MAX) {}
-        sums
+        at_once(async |slice| Self::of(profile, query, RemainingSamples::default(), slice).await)
     }
 
-    /// Goes through so many more rows; true when there are none left.
-    pub fn step(&mut self, profile: &Profile, query: &Query, rows: usize) -> bool {
-        let filter = Filter::new(profile, &Self::key(query));
+    /// The same of what steps leave, in slices of rows.
+    pub async fn of(
+        profile: &Profile,
+        query: &Query,
+        left: RemainingSamples,
+        slice: &Slice,
+    ) -> Self {
+        let filter_query = Self::key(query);
+        let filter = Filter::new(profile, &filter_query);
         let samples = &profile.samples;
         let first_time = profile.first_time();
-        self.threads.resize(profile.threads.threads.len(), Span::default());
-        let end = self.next_row.saturating_add(rows).min(samples.len());
-        // Neighbours are often of one CPU, and a look-up for each would cost more than the rest.
-        let mut cpu = (NO_CPU, Span::default());
-        for row in self.next_row..end {
-            if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
-                continue;
+        let threads = vec![Span::default(); profile.threads.threads.len()];
+        let mut sums = Self { threads, cpus: BTreeMap::new(), left };
+        let mut rows = 0..samples.len();
+        while let Some(part) = slice.part(&mut rows).await {
+            // Neighbours are often of one CPU, and a look-up for each would cost more than the rest.
+            let mut cpu = (NO_CPU, Span::default());
+            for row in part {
+                if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
+                    continue;
+                }
+                if !sums.left.has(profile, row) {
+                    continue;
+                }
+                let time = since(first_time, samples.time_nanos[row]);
+                let sum = filter.sum(row);
+                sums.threads[samples.thread[row].index()].add(sum, time);
+                if samples.cpu[row] != cpu.0 {
+                    sums.add_cpu(cpu);
+                    cpu = (samples.cpu[row], Span::default());
+                }
+                cpu.1.add(sum, time);
             }
-            if !self.left.has(profile, row) {
-                continue;
-            }
-            let time = since(first_time, samples.time_nanos[row]);
-            let sum = filter.sum(row);
-            self.threads[samples.thread[row].index()].add(sum, time);
-            if samples.cpu[row] != cpu.0 {
-                self.add_cpu(cpu);
-                cpu = (samples.cpu[row], Span::default());
-            }
-            cpu.1.add(sum, time);
+            sums.add_cpu(cpu);
         }
-        self.add_cpu(cpu);
-        self.next_row = end;
-        end == samples.len()
+        sums
     }
 
     fn add_cpu(&mut self, (cpu, span): (u16, Span)) {
         if span.sum.samples > 0 {
             self.cpus.entry(cpu).or_default().merge(span);
         }
-    }
-
-    /// How far [`Self::step`] has come.
-    pub fn rows_done(&self) -> usize {
-        self.next_row
     }
 
     /// The processes that have samples, by pid. A pid that was used again is one process; it has the

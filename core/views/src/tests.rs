@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use perftab_perfdata::slice::in_slices_of;
 use perftab_profile::{Event, EventId, EventOrigin, Sample};
 
 use super::build::build_with_ends;
@@ -303,17 +304,25 @@ fn derived_samples_are_not_counted_with_recorded_ones() {
     assert_eq!(off_cpu.total(CallNodeId::ROOT).weight, 700);
 }
 
+fn coverage_of(
+    of: &Fixture,
+    query: &Query,
+    left: &[RemainingSamples],
+) -> (coverage::NamesCounted, Vec<coverage::DsoUse>) {
+    let coverage::Uses { frames, dsos } =
+        in_slices_of(2, async |slice| coverage::filtered(&of.profile, query, left, slice).await);
+    (frames.names(&of.profile, &of.symbols), dsos)
+}
+
 #[test]
 fn coverage_of_what_a_filter_leaves_is_that_of_a_recording_without_the_rest() {
     let all = fixture("nginx: A B 1\nnode: A b 1\nnginx: a 1\nnginx: ~2 1");
     let alone = fixture("nginx: A B 1\nnginx: a 1\nnginx: ~2 1");
     let query = Query { processes: vec![pid(&all, "nginx")], ..ungrouped() };
-    let coverage::Counted { names, uses } =
-        coverage::filtered(&all.profile, &all.symbols, &query, &[]);
+    let (names, uses) = coverage_of(&all, &query, &[]);
     assert_eq!(names.frames, coverage::frames(&alone.profile, &alone.symbols));
     assert_eq!(uses, coverage::dso_use(&alone.profile));
-    let coverage::Counted { names, uses } =
-        coverage::filtered(&all.profile, &all.symbols, &ungrouped(), &[]);
+    let (names, uses) = coverage_of(&all, &ungrouped(), &[]);
     assert_eq!(names.frames, coverage::frames(&all.profile, &all.symbols));
     assert_eq!(uses, coverage::dso_use(&all.profile));
 }
@@ -341,8 +350,7 @@ fn coverage_is_that_of_what_steps_leave() {
     let query = Query { steps: vec![Transform::Drop { function }], ..ungrouped() };
     let (_, ends) = build_with_ends(&all.profile, &all.symbols, &query);
     let left = [RemainingSamples::of(ends.into())];
-    let coverage::Counted { names, .. } =
-        coverage::filtered(&all.profile, &all.symbols, &query, &left);
+    let (names, _) = coverage_of(&all, &query, &left);
     assert_eq!(names.frames, coverage::frames(&alone.profile, &alone.symbols));
 }
 

@@ -4,6 +4,7 @@
 //! chosen. Of its steps those count that take samples away. The weight of a sample is spread over the time
 //! for which it stands ([`super::sample_spans`]); time off the CPU stands where it ended.
 
+use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_key;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use crate::Query;
 use crate::call_tree::Label;
 use crate::column::Float32Array;
-use crate::ends::RemainingSamples;
 use crate::filter::Filter;
 use crate::label::{Kind, Labels};
 use crate::sample_spans::SampleSpans;
@@ -160,51 +160,38 @@ fn place(kind: Kind) -> u8 {
     }
 }
 
-/// A timeline while samples are added up: with millions of them in several steps.
-pub struct TimelineScan {
-    query: Query,
-    timeline: Timeline,
-    lanes: Lanes,
-    left: RemainingSamples,
-    spans: SampleSpans,
-    rows: Range<usize>,
-}
-
-impl TimelineScan {
-    /// For the samples of `query`, whose sums over the whole recording are `sums`, and for which they
-    /// stand.
-    pub fn new(
-        profile: &Profile,
-        query: &Query,
-        request: &TimelineRequest,
-        sums: &TaskSums,
-        spans: SampleSpans,
-    ) -> Self {
-        let times = tasks::window(profile, request.start as u64, request.end as u64);
-        let rows = spans.rows(profile, &times);
-        let (timeline, lanes) = Timeline::blank(profile, sums, request, times);
-        let query = TaskSums::key(query);
-        Self { query, timeline, lanes, left: sums.left().clone(), spans, rows }
-    }
-
-    /// Goes through so many more rows; true when there are none left. `kinds` are [`leaf_kinds`].
-    pub fn step(&mut self, profile: &Profile, kinds: &[u8], rows: usize) -> bool {
-        let filter = Filter::new(profile, &self.query);
-        let samples = &profile.samples;
-        let Timeline { start, end, bins, ref mut weights, .. } = self.timeline;
-        let to = self.rows.start.saturating_add(rows).min(self.rows.end);
-        for row in self.rows.start..to {
+/// The timeline of the samples of `query`, whose sums over the whole recording are `sums`; `spans` are the
+/// times for which they stand, and `kinds` are [`leaf_kinds`]. In slices of rows.
+pub async fn timeline(
+    profile: &Profile,
+    query: &Query,
+    request: &TimelineRequest,
+    sums: &TaskSums,
+    mut spans: SampleSpans,
+    kinds: &[u8],
+    slice: &Slice,
+) -> Timeline {
+    let times = tasks::window(profile, request.start as u64, request.end as u64);
+    let mut rows = spans.rows(profile, &times);
+    let (mut timeline, lanes) = Timeline::blank(profile, sums, request, times);
+    let Timeline { start, end, bins, ref mut weights, .. } = timeline;
+    let query = TaskSums::key(query);
+    let filter = Filter::new(profile, &query);
+    let samples = &profile.samples;
+    slice.expect(rows.len());
+    while let Some(part) = slice.part(&mut rows).await {
+        for row in part {
             if !filter.is_of_event(row) {
                 continue;
             }
-            let Some(span) = self.spans.next(profile, row) else { continue };
-            if filter.removed_by(row).is_some() || !self.left.has(profile, row) {
+            let Some(span) = spans.next(profile, row) else { continue };
+            if filter.removed_by(row).is_some() || !sums.left().has(profile, row) {
                 continue;
             }
             let kind = usize::from(kinds[samples.stack[row].index()]);
             let weight = samples.weight[row] as f64;
-            let [process, thread] = self.lanes.of_thread(samples.thread[row]);
-            let cpu = self.lanes.of_cpu(samples.cpu[row]);
+            let [process, thread] = lanes.of_thread(samples.thread[row]);
+            let cpu = lanes.of_cpu(samples.cpu[row]);
             let tracks = [0, process, thread, cpu];
             span.spread(&(start..end), bins as usize, |bin, share| {
                 for track in tracks.into_iter().filter(|&track| track != NO_TRACK) {
@@ -213,19 +200,8 @@ impl TimelineScan {
                 }
             });
         }
-        self.rows.start = to;
-        self.rows.is_empty()
     }
-
-    /// Rows that are left.
-    pub fn rows_left(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// What [`Self::step`] has added up.
-    pub fn finish(self) -> Timeline {
-        self.timeline.with_peaks()
-    }
+    timeline.with_peaks()
 }
 
 impl Timeline {

@@ -1,6 +1,7 @@
 //! Timeline, heat map and tasks, with what is expected worked out by hand.
 
 use perftab_names::Symbols;
+use perftab_perfdata::slice::in_slices_of;
 use perftab_profile::{
     DsoKind, Event, EventId, EventOrigin, Frame, MappedFrom, Process, Profile, Sample, Stacks,
     Thread, ThreadId, WallClockTime,
@@ -10,12 +11,12 @@ use crate::Query;
 use crate::build::build_with_ends;
 use crate::ends::RemainingSamples;
 use crate::filter::{RangeSide, TimeRange};
-use crate::heat_map::{self, HeatMap, HeatRequest, HeatScan, Load};
+use crate::heat_map::{self, HeatMap, HeatRequest, Load};
 use crate::placed::callees_of;
 use crate::sample_spans::{SampleSpans, period};
 use crate::tasks::{self, TaskSums};
 use crate::time_order::usual_distance;
-use crate::timeline::{self, KINDS, Timeline, TimelineRequest, TimelineScan, TrackBy, TrackSort};
+use crate::timeline::{self, KINDS, Timeline, TimelineRequest, TrackBy, TrackSort};
 use crate::transform::Transform;
 
 const MS: u64 = 1_000_000;
@@ -110,12 +111,11 @@ fn left((profile, symbols): &(Profile, Symbols), query: &Query) -> RemainingSamp
 fn timeline(recorded: &(Profile, Symbols), query: &Query, request: &TimelineRequest) -> Timeline {
     let (profile, symbols) = recorded;
     let kinds = timeline::leaf_kinds(profile, symbols);
-    let mut sums = TaskSums::of(left(recorded, query));
-    while !sums.step(profile, query, 3) {}
-    let spans = SampleSpans::new(profile, period(profile, query.event));
-    let mut scan = TimelineScan::new(profile, query, request, &sums, spans);
-    while !scan.step(profile, &kinds, 2) {}
-    scan.finish()
+    in_slices_of(3, async |slice| {
+        let sums = TaskSums::of(profile, query, left(recorded, query), slice).await;
+        let spans = SampleSpans::new(profile, period(profile, query.event));
+        timeline::timeline(profile, query, request, &sums, spans, &kinds, slice).await
+    })
 }
 
 fn request(by: TrackBy, bins: u32) -> TimelineRequest {
@@ -256,10 +256,10 @@ fn load(profile: &Profile, event: u32) -> Load {
 }
 
 fn heat_map(recorded: &(Profile, Symbols), query: &Query, request: &HeatRequest) -> HeatMap {
-    let load = load(&recorded.0, query.event);
-    let mut scan = HeatScan::new(&recorded.0, query, request, load, left(recorded, query));
-    while !scan.step(&recorded.0, 3) {}
-    scan.finish()
+    let (load, left) = (load(&recorded.0, query.event), left(recorded, query));
+    in_slices_of(3, async |slice| {
+        heat_map::heat_map(&recorded.0, query, request, &load, &left, slice).await
+    })
 }
 
 #[test]

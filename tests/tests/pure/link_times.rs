@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use perftab_core::session::{EventInfo, Scan, ScanStep, Session, TimeWindow};
+use perftab_core::session::{Answer, Asked, EventInfo, Question, ScanStep, Session, TimeWindow};
 use perftab_snapshot::{ShareOptions, Times};
 use perftab_tests::open::open_path;
 use perftab_views::Query;
@@ -11,11 +11,12 @@ use perftab_views::filter::{RangeSide, TimeRange};
 use perftab_views::heat_map::HeatRequest;
 use perftab_views::timeline::{TimelineRequest, TrackBy, TrackSort};
 
-/// All that a scan says.
-fn answer<T: Scan>(session: &mut Session, mut scan: T) -> T::Answer {
+/// What is answered in slices.
+fn answer(session: &mut Session, question: Question) -> Answer {
+    let mut asked = Asked::new(question);
     loop {
-        if let ScanStep::Done(answer) = scan.step(session, 1000) {
-            return answer;
+        if let ScanStep::Done(answer) = asked.step(session, 1000) {
+            return answer.expect("there is room");
         }
     }
 }
@@ -57,11 +58,12 @@ fn seen(session: &mut Session, query: &Query) -> Vec<String> {
     for by in [TrackBy::Process, TrackBy::Thread, TrackBy::Cpu] {
         let (sort, open) = (TrackSort::Weight, open.clone());
         let request = TimelineRequest { by, sort, open, start: 0.0, end: 0.0, bins: 64 };
-        let work = session.timeline(query, request);
-        seen.push(format!("{:?}", answer(session, work)));
+        let question = Question::Timeline { query: query.clone(), request };
+        seen.push(format!("{:?}", answer(session, question)));
     }
-    let work = session.heat_map(query, &HeatRequest { row_ms: 10, start: 0.0, end: 0.0 });
-    let heat_map = answer(session, work);
+    let request = HeatRequest { row_ms: 10, start: 0.0, end: 0.0 };
+    let question = Question::HeatMap { query: query.clone(), request };
+    let Answer::HeatMap(heat_map) = answer(session, question) else { panic!("no heat map") };
     // How many CPUs there are is known of the host, of which a link tells nothing.
     seen.push(format!("{:?} {:?}", heat_map.samples, heat_map.row_totals));
     let threads = session.tasks(query.event).processes.into_iter().flat_map(|it| it.threads);
