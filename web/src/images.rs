@@ -13,6 +13,7 @@ use perftab_core::images::{
     InsistedFile, LostInlines, MatchedNames, NameAnswer, NameRequest, NamedLevel, OfferStep,
     Ticket,
 };
+use perftab_core::session::ScanStep;
 use perftab_core::{DsoId, ForceError, Identity, NamingDepth};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::*;
@@ -221,6 +222,13 @@ impl Session {
         let names = names.map(|(identity, names)| MatchedNames { identity, names });
         self.0.take_names(&NameAnswer { ticket, first, names, lost });
         Ok(())
+    }
+
+    /// Makes what views show now once more, of the names that were taken in, for about as long as so many
+    /// rows take; true when there is no more to do. Views are answered as before meanwhile.
+    #[wasm_bindgen(js_name = prepareNames)]
+    pub fn prepare_names(&mut self, rows: usize) -> bool {
+        matches!(self.0.prepare_names(rows), ScanStep::Done(()))
     }
 
     /// Views show the names that were taken in.

@@ -14,7 +14,7 @@ mod images;
 mod source;
 
 use failure::{Failure, to_failure};
-use perftab_core::session;
+use perftab_core::session::{self, ScanStep};
 use perftab_core::{CountedAs, DsoId, SnapshotError};
 use perftab_perfdata::decode::ByteSource;
 use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
@@ -199,6 +199,13 @@ impl Session {
     #[wasm_bindgen(js_name = forgetPast)]
     pub fn forget_past(&mut self) {
         self.0.forget_past();
+    }
+
+    /// Makes what was last asked of a session that shows less of the same recording, for about as long as
+    /// so many rows take; true when there is no more to do.
+    #[wasm_bindgen(js_name = prepareToFollow)]
+    pub fn prepare_to_follow(&mut self, less: &Session, rows: usize) -> bool {
+        matches!(self.0.prepare_to_follow(&less.0, rows), ScanStep::Done(()))
     }
 
     /// Call nodes of a session that showed less of the same recording are found in this one.

@@ -22,6 +22,7 @@ class FakeSession implements NamedSession {
   shown = 0;
   readonly lost: string[] = [];
   isClosed = false;
+  #prepared: "not" | "half" | "all" = "not";
   #lastTicket = 0;
   #toAsk: NameRequest[] = [];
   #dsoOf = new Map<number, number>();
@@ -56,8 +57,16 @@ class FakeSession implements NamedSession {
     this.taken.push({ dso: this.#dsoOf.get(ticket) ?? -1, ticket, first });
   }
 
+  /** Done with the second step. */
+  prepareNames(): boolean {
+    this.#use();
+    this.#prepared = this.#prepared === "half" ? "all" : "half";
+    return this.#prepared === "all";
+  }
+
   showNames(): void {
     this.#use();
+    assert.equal(this.#prepared, "all", "what is shown was prepared");
     this.shown = this.taken.length;
   }
 

@@ -119,6 +119,8 @@ pub struct Session {
     /// What views of time are made from.
     times: times::Times,
     trees: trees::Trees,
+    /// Those of the next generation; none of them is of other names than there are.
+    next_trees: trees::Trees,
     /// What trees of ranges are made from, if any were asked for.
     ranges: ranges::Ranges,
     /// By event: the usual distance between samples.
@@ -157,6 +159,7 @@ impl Session {
             images: None,
             vouched: HashSet::new(),
             trees: trees::Trees::default(),
+            next_trees: trees::Trees::default(),
             distances: BTreeMap::new(),
             ranges: ranges::Ranges::default(),
             times: times::Times::default(),
@@ -237,6 +240,7 @@ impl Session {
         self.times.names_changed();
         self.ranges = ranges::Ranges::default();
         self.trees.names_changed(self.generation);
+        self.next_trees = trees::Trees::default();
         self.link_cache = LinkCache::default();
         self.generation = self.generation.wrapping_add(1);
     }

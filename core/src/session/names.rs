@@ -20,6 +20,7 @@ use perftab_perfdata::format::package_note::PackageNote;
 use perftab_profile::DsoId;
 
 use super::Session;
+use super::trees::Trees;
 
 /// What is being named.
 #[derive(Default)]
@@ -29,6 +30,13 @@ pub(super) struct Naming {
     /// Whether names were taken in that views do not show yet.
     has_unshown: bool,
     last_ticket: Ticket,
+}
+
+impl Naming {
+    /// Whether names were taken in that views do not show yet.
+    pub fn has_unshown(&self) -> bool {
+        self.has_unshown
+    }
 }
 
 /// How far the naming of frames has come.
@@ -137,13 +145,16 @@ impl Session {
         if let (true, Some(lost)) = (is_taken && work.is_done(), &answer.lost) {
             self.ledger.lost_inlines(work.dso(), lost);
         }
-        self.naming.has_unshown |= is_taken;
+        if is_taken {
+            self.naming.has_unshown = true;
+            self.next_trees = Trees::default();
+        }
     }
 
     /// Views show all names that were taken in: together, since each time call nodes get other numbers.
     pub fn show_names(&mut self) {
         if std::mem::take(&mut self.naming.has_unshown) {
-            self.names_changed();
+            self.show_prepared();
         }
     }
 

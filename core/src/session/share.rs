@@ -115,6 +115,7 @@ impl Session {
             images: None,
             vouched: HashSet::new(),
             trees: Trees::default(),
+            next_trees: Trees::default(),
             distances: Default::default(),
             ranges: Default::default(),
             times: Default::default(),

@@ -92,6 +92,14 @@ pub enum TreeDetail {
     Ends,
 }
 
+/// What views show of a tree.
+struct Shown {
+    query: Query,
+    detail: TreeDetail,
+    /// If they show functions.
+    order: Option<FunctionOrder>,
+}
+
 /// A call tree, all of it or as far as it was opened.
 pub(super) enum Tree {
     Whole(Arc<CallTree>),
@@ -175,6 +183,15 @@ impl Trees {
         cached.find_map(|cached| match &mut cached.tree {
             Tree::Whole(_) => None,
             Tree::Inverted(inverted) => Some(&mut **inverted),
+        })
+    }
+
+    /// What was asked for last.
+    fn shown_last(&self) -> Option<Shown> {
+        self.cached.last().map(|CachedTree { query, functions, ends, .. }| Shown {
+            query: query.clone(),
+            detail: if ends.are_known() { TreeDetail::Ends } else { TreeDetail::Tree },
+            order: functions.as_ref().map(|(order, _)| *order),
         })
     }
 
@@ -312,6 +329,42 @@ impl Session {
         let way = self.trees.past_way(query, generation, call_node);
         let way = way.into_iter().map(|(label, frame)| (label.map(Known::Label), frame));
         self.follow(query, way)
+    }
+
+    /// Makes what was asked for last once more, of the names that [`Self::show_names`] is about to show: goes
+    /// on for about as long as so many rows of samples take. Until they are shown, views are answered from
+    /// the trees that there are; and then from this one, at once.
+    pub fn prepare_names(&mut self, rows: usize) -> ScanStep<()> {
+        let Some(shown) = self.trees.shown_last().filter(|_| self.naming.has_unshown()) else {
+            return ScanStep::Done(());
+        };
+        std::mem::swap(&mut self.trees, &mut self.next_trees);
+        let step = self.make_shown(&shown, rows);
+        std::mem::swap(&mut self.trees, &mut self.next_trees);
+        step
+    }
+
+    /// Makes what was last asked of a session that shows less of the same recording, before this one takes
+    /// its place: goes on for about as long as so many rows of samples take.
+    pub fn prepare_to_follow(&mut self, less: &Session, rows: usize) -> ScanStep<()> {
+        match less.trees.shown_last() {
+            Some(shown) => self.make_shown(&shown, rows),
+            None => ScanStep::Done(()),
+        }
+    }
+
+    fn make_shown(&mut self, Shown { query, detail, order }: &Shown, rows: usize) -> ScanStep<()> {
+        match (self.make_tree(query, *detail, rows), *order) {
+            (ScanStep::Done(()), Some(order)) => self.sort_functions(query, order, rows),
+            (step, _) => step,
+        }
+    }
+
+    /// Views are answered from what [`Self::prepare_names`] has made.
+    pub(super) fn show_prepared(&mut self) {
+        let prepared = std::mem::take(&mut self.next_trees);
+        self.names_changed();
+        self.trees = Trees { past: std::mem::take(&mut self.trees.past), ..prepared };
     }
 
     /// Nobody asks for call nodes of earlier generations any more.

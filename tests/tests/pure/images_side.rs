@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use perftab_core::session::Session;
-use perftab_core::{DsoId, ForceError, Query, Status};
+use perftab_core::session::{FlameWindow, ScanStep, Session};
+use perftab_core::{Direction, DsoId, ForceError, FunctionOrder, GroupBy, Query, Status};
 use perftab_images::{
     AddressNames, Candidate, Finding, ForcedAddresses, ForcedFile, FunctionNumber, Image, Images,
     InsistedFile, MatchedFile, MatchedNames, NameAnswer, NameRequest, NamedLevel, NamingDepth,
@@ -205,6 +205,61 @@ fn what_is_asked_while_names_are_taken_in_moves_nothing() {
     }
     scene.session.show_names();
     assert_eq!(scene.session.generation(), generation + 1, "there was nothing to show");
+}
+
+/// However much of the next views was made beforehand, and whatever came in between: until names are shown
+/// all is as before, and after that as if nothing had been prepared.
+#[test]
+fn what_is_prepared_is_what_would_be_made() {
+    let [_, debug, library, _] = files();
+    let order = FunctionOrder::default();
+    let window = FlameWindow {
+        root: 0,
+        width_px: 1000.0,
+        min_px: 0.1,
+        search: String::new(),
+        unnamed: Default::default(),
+    };
+    let queries = [Direction::Callees, Direction::Inverted]
+        .map(|direction| Query { direction, ..Query::default() });
+    for query in &queries {
+        let shown = |session: &mut Session| {
+            let functions = session.functions(query, order, GroupBy::Function, 0, usize::MAX);
+            let graph = session.flame_graph(query, &window);
+            let threads = session.functions(query, order, GroupBy::Thread, 0, usize::MAX);
+            format!("{functions:?} {graph:?} {threads:?}")
+        };
+        let mut plain = Scene::new();
+        let before = shown(&mut plain.session);
+        for file in [&debug, &library] {
+            plain.offer(file);
+        }
+        plain.go_on(usize::MAX, usize::MAX);
+        let after = shown(&mut plain.session);
+        assert_ne!(before, after);
+
+        // In steps of a row, so many of them before the last answers and after them.
+        for (early, late) in [(0, 1), (1, 0), (3, 3), (5, 200), (200, 0), (200, 3), (200, 200)] {
+            let mut scene = Scene::new();
+            shown(&mut scene.session);
+            for file in [&debug, &library] {
+                scene.offer(file);
+            }
+            let mut asked = std::mem::take(&mut scene.asked);
+            let last = asked.split_off(asked.len() / 2);
+            for (requests, steps) in [(asked, early), (last, late)] {
+                for request in requests {
+                    scene.session.take_names(&scene.images.name(&request));
+                }
+                let mut step = || matches!(scene.session.prepare_names(1), ScanStep::Done(()));
+                let is_prepared = (0..steps).any(|_| step());
+                assert_eq!(is_prepared, steps == 200, "{early} {late}");
+                assert_eq!(shown(&mut scene.session), before, "{early} {late}");
+            }
+            scene.session.show_names();
+            assert_eq!(shown(&mut scene.session), after, "{early} {late}");
+        }
+    }
 }
 
 /// The ledger does not say that a file names what it has not named and will not.

@@ -1,7 +1,7 @@
 //! What is shown of a recording while it is read is the beginning of what it is in the end, and looking
 //! changes nothing.
 
-use perftab_core::session::{Opening, Session, WantedBytes};
+use perftab_core::session::{Opening, ScanStep, Session, WantedBytes};
 use perftab_perfdata::decode::{ByteSource, SliceSource};
 use perftab_perfdata::error::WarningKind;
 use perftab_tests::fixtures::recordings;
@@ -108,19 +108,25 @@ fn call_nodes_are_found_again_as_more_is_read() {
         let parts = read_parts(&path);
         for direction in [Direction::Callees, Direction::Inverted] {
             let query = Query { direction, group: Group::Process, ..Query::default() };
-            moved += check_moves(&parts, &query);
+            moved += [0, 2, 10_000]
+                .map(|steps| check_moves(&parts, &query, steps))
+                .iter()
+                .sum::<usize>();
         }
     }
     assert!(moved > 10, "{moved} call nodes got another number");
 }
 
-/// How many call nodes got another number.
-fn check_moves(parts: &[Vec<u8>], query: &Query) -> usize {
+/// How many call nodes got another number; so many steps of views were made before they were looked at.
+fn check_moves(parts: &[Vec<u8>], query: &Query, prepared: usize) -> usize {
     let mut moved = 0;
     let mut before: Option<(Session, Vec<_>)> = None;
     looked_at(parts, parts[0].len() / 7, |mut so_far| {
         if let Some((less, ways)) = before.take() {
             let generation = less.generation();
+            // However far it was prepared.
+            let mut step = || matches!(so_far.prepare_to_follow(&less, 1), ScanStep::Done(()));
+            assert_eq!((0..prepared).any(|_| step()), prepared > 99);
             so_far.follow_on(less);
             for (call_node, way) in (0..).zip(&ways) {
                 let now = so_far.find_moved(query, generation, call_node);

@@ -25,7 +25,7 @@ import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek, unpackText } from "./peek.ts";
 import type { Reading, Underway } from "./reading.ts";
 import { read } from "./reading.ts";
-import { close, followOn } from "./scans.ts";
+import { close, followOn, ROWS } from "./scans.ts";
 import { fetchText, tellFiles } from "./served.ts";
 import type { Slices } from "./slices.ts";
 import { Turns } from "./turns.ts";
@@ -81,11 +81,21 @@ export class Calls {
   readonly #handlers: Handlers = {
     peek: ({ files }, { slices }) => peek(files, slices),
     unpackText: ({ file }, { slices }) => unpackText(file, slices),
-    open: ({ parts }, { slices }) => this.#read((underway) => read(parts.map(partOfFile), slices, underway)),
-    openUrl: (args, { slices }) => this.#read((underway) => readUrl(args, slices, underway)),
-    readSoFar: () => {
-      const soFar = this.#reading?.opening.soFar() ?? null;
-      return soFar && this.#grow(soFar);
+    open: ({ parts }, { slices }) => this.#read((underway) => read(parts.map(partOfFile), slices, underway), slices),
+    openUrl: (args, { slices }) => this.#read((underway) => readUrl(args, slices, underway), slices),
+    readSoFar: async (_, { slices }) => {
+      const reading = this.#reading;
+      const soFar = reading?.opening.soFar() ?? null;
+      if (soFar === null) {
+        return null;
+      }
+      await this.#prepare(soFar, slices);
+      if (reading !== this.#reading) {
+        // All of it is there by now.
+        soFar.free();
+        return null;
+      }
+      return this.#grow(soFar);
     },
     stopReading: () => {
       this.#reading?.stop();
@@ -184,12 +194,26 @@ export class Calls {
   }
 
   /** Opens what is read, which may be looked at meanwhile. */
-  async #read(read: (underway: Underway) => Promise<Session>): Promise<Facts> {
+  async #read(read: (underway: Underway) => Promise<Session>, slices: Slices): Promise<Facts> {
     this.#soFar = null;
     const session = await read((reading) => {
       this.#reading = reading;
     });
+    await this.#prepare(session, slices);
     return this.#grow(session);
+  }
+
+  /** Makes the views of what is about to take the place of less of it; until then that answers. */
+  async #prepare(more: Session, slices: Slices): Promise<void> {
+    const less = this.#soFar;
+    try {
+      while (less !== null && less === this.#session && !more.prepareToFollow(less, ROWS)) {
+        await slices.breathe({ stage: "counting", done: 0, total: 1 });
+      }
+    } catch (error) {
+      more.free();
+      throw error;
+    }
   }
 
   /** More of what is being read takes the place of less. */

@@ -12,6 +12,7 @@ import { Cancelled, Caller, SessionError, WorkerDied } from "../session/caller.t
 import type { Port } from "../session/caller.ts";
 import type { FetchRequest, Reply, SessionFailure } from "../session/types.ts";
 import type { GivenFile, ImagesProtocol, Told } from "./images_protocol.ts";
+import { ROWS } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 import { CancelledCall } from "./slices.ts";
 
@@ -26,6 +27,7 @@ export type NamedSession = Pick<
   | "forceable"
   | "loseNames"
   | "namingProgress"
+  | "prepareNames"
   | "showNames"
   | "takeFindings"
   | "takeForced"
@@ -90,6 +92,11 @@ export class ImagesSide {
     }
     for (let answer = this.#said.shift(); answer !== undefined; answer = this.#said.shift()) {
       this.#session.takeNames(answer);
+      await slices.breathe(progress());
+      this.#checkOpen(slices);
+    }
+    // A key that is pressed meanwhile is answered with the names before, and one after it from what is made here.
+    while (!this.#session.prepareNames(ROWS)) {
       await slices.breathe(progress());
       this.#checkOpen(slices);
     }

@@ -5,7 +5,7 @@
 
 import type { Method } from "../session/types.ts";
 
-/** What the user looks at, or points to. */
+/** What the user looks at, or points to, or is about to. */
 const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
   "callNode",
   "callNodeDetail",
@@ -18,6 +18,7 @@ const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
   "heatMap",
   "hotLines",
   "rangePreview",
+  "readSoFar",
   "sandwich",
   "search",
   "timeOrder",
@@ -66,7 +67,11 @@ export class Precedence {
       return await work(null);
     } finally {
       this.#lookedAt -= 1;
-      this.#seen();
+      if (OPENING.has(method)) {
+        this.#awaitLook();
+      } else {
+        this.#seen();
+      }
     }
   }
 
