@@ -8,9 +8,7 @@ pub use perftab_images::{
     stamped_kallsyms,
 };
 pub use perftab_names::{FileId, FunctionId, Status};
-pub use perftab_profile::{
-    ContentHash, CountedAs, Dso, DsoId, DsoKind, EventGroup, Identity, RecordedBy,
-};
+pub use perftab_profile::{ContentHash, Dso, DsoId, DsoKind, EventGroup, Identity, RecordedBy};
 pub use perftab_snapshot::{
     CarriedPayload, Carrier, Disclosure, HotPlace, PackedText, Privacy, Rename, ShareOptions,
     SharedPart, SharedTexts, SnapshotError, Times, TooSmall, find as find_payload, is_page,

@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Frame, chip, chips, count, selectIn } from "./frame.mjs";
 import { eventually, scene } from "./scene.mjs";
-import { Tab } from "./tab.mjs";
+import { Parts } from "./recording.mjs";
+import { writeLibrary, writeRecording } from "./synthetic.mjs";
+import { QUERY, Tab } from "./tab.mjs";
 
 const frame = new Frame();
 
@@ -207,6 +209,58 @@ describe("context bar", () => {
     },
     { tier: "all" },
   );
+});
+
+describe("own code", () => {
+  scene("a library counts as own code where the user says so, in the address too, until that is undone", async () => {
+    const parts = new Parts();
+    const code = writeLibrary(parts, "fleet", ["flagship", "frigate"]);
+    const task = { pid: 7, tid: 7, name: "fleet" };
+    const sample = (index) => ({ task, time: 1000 + index, cpu: 0, weight: 1, way: [1 / 16, 1] });
+    const recording = parts.path("fleet.perf.data");
+    writeRecording(
+      recording,
+      { ...code, library: "/usr/lib/fleet.so" },
+      [task],
+      Array.from({ length: 9 }, (_, at) => sample(at)),
+    );
+    const tab = await Tab.open(await parts.host());
+    const { page } = tab;
+    const open = async () => {
+      await tab.drop(recording);
+      await tab.opened();
+      await tab.drop(code.library);
+      await tab.settled();
+      await selectIn(tab, "frigate");
+    };
+    const kind = async () => {
+      const own = await page.evaluate(() => /[#&]own=(\d+)/.exec(location.hash)?.[1] ?? null);
+      const files = own === null ? [] : [{ path: "/usr/lib/fleet.so", buildId: (await tab.ask("info")).dsos[0].build_id }];
+      const graph = await tab.ask("flameGraph", {
+        query: { ...QUERY, own: files },
+        window: { root: 0, widthPx: 1000, minPx: 0.1, search: "" },
+      });
+      return [own, [...new Set(graph.kind)].sort().join()];
+    };
+    const choose = async (label) => {
+      await page.getByRole("button", { name: "More actions" }).click();
+      await page.getByRole("menuitem", { name: label }).click();
+    };
+    await open();
+    const before = await kind();
+    await choose("Count fleet.so as own code");
+    await eventually(async () => assert.notDeepEqual(await kind(), before));
+    const counted = await kind();
+    await page.reload();
+    await open();
+    assert.deepEqual(await kind(), counted, "the address says it");
+    await choose("Do not count fleet.so as own code");
+    await eventually(async () => assert.deepEqual(await kind(), before));
+    await page.goBack();
+    await eventually(async () => assert.deepEqual(await kind(), counted));
+    await tab.close();
+    await parts.end();
+  });
 });
 
 describe("filters", () => {

@@ -15,7 +15,7 @@ mod source;
 
 use failure::{Failure, to_failure};
 use perftab_core::session::{self, ScanStep};
-use perftab_core::{CountedAs, DsoId, SnapshotError};
+use perftab_core::{DsoId, SnapshotError};
 use perftab_perfdata::decode::ByteSource;
 use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
 use serde::Serialize;
@@ -155,20 +155,6 @@ impl Session {
     /// A number for all that was read, in hex: the same wherever the same bytes are read.
     pub fn digest(&self) -> String {
         format!("{:016x}", self.0.profile().digest())
-    }
-
-    /// Counts a DSO as the user's own code, or again as what its folder says.
-    #[wasm_bindgen(js_name = countAs)]
-    pub fn count_as(
-        &mut self,
-        dso: u32,
-        #[wasm_bindgen(unchecked_param_type = "\"own\" | \"by-folder\"")] counted_as: &str,
-    ) {
-        let counted_as = match counted_as {
-            "own" => CountedAs::Own,
-            _ => CountedAs::ByFolder,
-        };
-        self.0.count_as(DsoId(dso), counted_as);
     }
 
     /// What the machine of the recording is told of its files, as JSON.

@@ -45,6 +45,7 @@ const QUERY: Query = {
   cpus: [0, 3],
   comms: ["nginx: worker", "a,b;c&d=e"],
   dsos: [LIBZ, NGINX],
+  own: [NGINX],
   steps: STEPS,
   around: { side: "callers", function: TEMPLATE },
 };

@@ -99,8 +99,6 @@ pub struct Dso {
     pub process: Option<ProcessId>,
     /// For the kernel and its modules: where it was.
     pub kernel_place: KernelPlace,
-    /// Whose code it counts as.
-    pub counted_as: CountedAs,
 }
 
 /// A part of a file that was mapped to be executed.
@@ -114,16 +112,6 @@ pub struct ExecutableMapping {
 
 /// More are not kept: they are parts of what there is.
 const MAX_EXECUTABLE: usize = 16;
-
-/// Whose code a mapped file counts as, where colours tell own code from that of the system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum CountedAs {
-    /// What its folder says.
-    #[default]
-    ByFolder,
-    /// The user's own, wherever it lies: the user says so.
-    Own,
-}
 
 /// Where the kernel, or a module of it, was while it was recorded. All addresses are AVMAs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -283,7 +271,6 @@ impl Dsos {
             executable: Vec::new(),
             process: *process,
             kernel_place: KernelPlace::default(),
-            counted_as: CountedAs::default(),
         })
     }
 

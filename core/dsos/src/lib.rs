@@ -7,7 +7,7 @@ mod module_name;
 
 use serde::{Deserialize, Serialize};
 
-pub use dsos::{CountedAs, Dso, DsoKind, Dsos, ExecutableMapping, KernelPlace, OffCpu, RecordedBy};
+pub use dsos::{Dso, DsoKind, Dsos, ExecutableMapping, KernelPlace, OffCpu, RecordedBy};
 pub use module_name::{is_module_name, module_name};
 pub use perftab_perfdata::identity::{ContentHash, Identity, MappedFrom};
 

@@ -7,6 +7,7 @@ use perftab_names::{FileId, Inlining, Symbols};
 use perftab_profile::{DsoId, DsoKind, FrameId, Profile, StackId, ThreadId};
 use perftab_views::call_tree::{CallNodeId, CallTree, Label};
 use perftab_views::ends::Ends;
+use perftab_views::label::OwnCode;
 use perftab_views::{Inlines, Query};
 
 /// A call by its number in [`Calls`]: that of a stack or of a call node. Callers have lower numbers
@@ -17,6 +18,8 @@ pub(crate) type CallNumber = u32;
 pub struct Calls<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) symbols: &'a Symbols,
+    /// What categories tell as own code.
+    pub(crate) own: OwnCode,
     inlines: Inlines,
     source: Source<'a>,
 }
@@ -55,7 +58,7 @@ impl<'a> Calls<'a> {
 
     /// The stacks as they are.
     pub fn of_stacks(profile: &'a Profile, symbols: &'a Symbols, query: &Query) -> Self {
-        Self { profile, symbols, inlines: query.inlines, source: Source::Stacks }
+        Self::new(profile, symbols, query, Source::Stacks)
     }
 
     /// Those of the query's tree of callees, which is not grouped.
@@ -66,7 +69,12 @@ impl<'a> Calls<'a> {
         tree: &'a CallTree,
         ends: &'a Ends,
     ) -> Self {
-        Self { profile, symbols, inlines: query.inlines, source: Source::Tree(tree, ends) }
+        Self::new(profile, symbols, query, Source::Tree(tree, ends))
+    }
+
+    fn new(profile: &'a Profile, symbols: &'a Symbols, query: &Query, source: Source<'a>) -> Self {
+        let own = OwnCode::of(profile, query);
+        Self { profile, symbols, own, inlines: query.inlines, source }
     }
 
     /// Numbers are below it.

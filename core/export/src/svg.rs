@@ -12,7 +12,7 @@ use perftab_perfdata::text::{counted, grouped, printable};
 use perftab_profile::{DsoId, Profile, Unit};
 use perftab_views::call_tree::{CallNodeId, CallTree};
 use perftab_views::flame_graph::{self, FlameGraph, NONE, Unnamed, Window};
-use perftab_views::label::{Kind, Labels, mark};
+use perftab_views::label::{Kind, Labels, OwnCode, mark};
 use perftab_views::{Direction, Query};
 
 use super::{ExportRequest, Next, TreePieces};
@@ -97,8 +97,14 @@ impl TreePieces for Svg {
         let drawn = self.drawn.get_or_insert_with(|| {
             let root = CallNodeId::ROOT;
             let (width, min_width) = (WIDTH - 2.0 * MARGIN, MIN_WIDTH);
-            let window =
-                Window { root, width, min_width, search: None, unnamed: Unnamed::EachAddress };
+            let window = Window {
+                root,
+                width,
+                min_width,
+                search: None,
+                unnamed: Unnamed::EachAddress,
+                own: OwnCode::of(profile, &self.query),
+            };
             let graph = flame_graph::layout(profile, symbols, tree, &window);
             let is_forced = graph.marks.iter().any(|marks| marks & mark::FORCED != 0);
             DrawnGraph { graph, is_forced }

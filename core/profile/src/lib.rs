@@ -27,8 +27,8 @@ use perftab_dsos::index_types;
 use serde::{Deserialize, Serialize};
 
 pub use perftab_dsos::{
-    ContentHash, CountedAs, Dso, DsoId, DsoKind, Dsos, ExecutableMapping, Identity, KernelPlace,
-    MappedFrom, OffCpu, ProcessId, RecordedBy,
+    ContentHash, Dso, DsoId, DsoKind, Dsos, ExecutableMapping, Identity, KernelPlace, MappedFrom,
+    OffCpu, ProcessId, RecordedBy,
 };
 pub use perftab_perfdata::machine::{
     BpfProgram, Clocks, CoreKind, CpuCache, Distribution, EventGroup, Host, Machine, NumaNode, Pmu,

@@ -7,8 +7,8 @@ use perftab_names::{Inlining, Ledger, LedgerRow, Provenance, Status};
 use perftab_perfdata::error::Warning;
 use perftab_perfdata::format::{BuildId, IdLength};
 use perftab_profile::{
-    ContentHash, CountedAs, Dso, DsoId, DsoKind, Event, ExecutableMapping, Host, Identity,
-    KernelPlace, Lost, MappedFrom, Profile,
+    ContentHash, Dso, DsoId, DsoKind, Event, ExecutableMapping, Host, Identity, KernelPlace, Lost,
+    MappedFrom, Profile,
 };
 use perftab_views::coverage::{self, DsoUse, FrameCoverage};
 use perftab_views::weights::Sum;
@@ -278,7 +278,6 @@ fn read_dsos(
                 reference: read.number(Field::DsoPlaces)?.checked_sub(1),
                 ..KernelPlace::default()
             },
-            counted_as: CountedAs::default(),
         });
         uses.push(DsoUse {
             leaf_samples: read.number(Field::DsoUses)?,

@@ -10,8 +10,8 @@ use std::num::NonZeroU32;
 use perftab_names::{FileId, FunctionId, Inlining, Level, Provenance, Symbols};
 use perftab_perfdata::format::IdLength;
 use perftab_profile::{
-    CountedAs, Dso, DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, KernelPlace,
-    MappedFrom, Process, Profile, Sample, StackId, Stacks, Thread, ThreadId,
+    Dso, DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, KernelPlace, MappedFrom,
+    Process, Profile, Sample, StackId, Stacks, Thread, ThreadId,
 };
 
 use super::bins::read_bins;
@@ -43,7 +43,6 @@ pub(super) fn add_pseudo_dso(profile: &mut Profile, kind: DsoKind, path: &str) -
         executable: Vec::new(),
         process: None,
         kernel_place: KernelPlace::default(),
-        counted_as: CountedAs::default(),
     })
 }
 

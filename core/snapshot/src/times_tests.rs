@@ -10,6 +10,7 @@ use perftab_views::ends::RemainingSamples;
 use perftab_views::filter::{Filter, RangeSide, TimeRange};
 use perftab_views::heat_map::{self, HeatMap, HeatRequest, Load};
 use perftab_views::label::Labels;
+use perftab_views::label::OwnCode;
 use perftab_views::sample_spans::{SampleSpans, period};
 use perftab_views::tasks::{self, TaskRows, TaskSums};
 use perftab_views::time_order::{self, usual_distance};
@@ -56,7 +57,7 @@ fn filtered() -> Vec<Query> {
 fn timeline(profile: &Profile, symbols: &Symbols, query: &Query, by: TrackBy) -> Timeline {
     let sort = TrackSort::Weight;
     let request = TimelineRequest { by, sort, open: vec![7, 70], start: 0.0, end: 0.0, bins: 40 };
-    let kinds = timeline::leaf_kinds(profile, symbols);
+    let kinds = timeline::leaf_kinds(profile, symbols, &OwnCode::default());
     let sums = TaskSums::new(profile, query);
     let spans = SampleSpans::new(profile, period(profile, query.event));
     at_once(async |slice| {
@@ -84,8 +85,15 @@ fn heat_map(profile: &Profile, query: &Query) -> HeatMap {
 fn time_order(profile: &Profile, symbols: &Symbols, query: &Query, thread: u32) -> Vec<String> {
     let (built, ends) = build_with_ends(profile, symbols, query);
     let (width, min_width) = (900.0, 0.5);
-    let window =
-        time_order::Window { thread, start: 0, end: 100 * MS, width, min_width, search: None };
+    let window = time_order::Window {
+        thread,
+        start: 0,
+        end: 100 * MS,
+        width,
+        min_width,
+        search: None,
+        own: OwnCode::default(),
+    };
     let distance = usual_distance(profile, query.event);
     let filter = Filter::new(profile, query);
     let order =

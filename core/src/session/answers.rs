@@ -11,7 +11,7 @@ use perftab_views::column::{Float64Array, Uint8Array, Uint16Array, Uint32Array};
 use perftab_views::flame_graph::{self, Unnamed, Window};
 use perftab_views::functions::{self, FunctionOrder};
 use perftab_views::grouped::{GroupBy, GroupRow};
-use perftab_views::label::{Kind, Labels};
+use perftab_views::label::{Kind, Labels, OwnCode};
 use perftab_views::search::Pattern;
 use perftab_views::weights::Sum;
 use perftab_views::{Direction, Query};
@@ -38,14 +38,15 @@ pub struct FlameWindow {
 }
 
 impl FlameWindow {
-    /// The same below another root.
-    pub(super) fn in_tree(&self, root: CallNodeId) -> Window {
+    /// The same below another root, with these DSOs coloured as own code.
+    pub(super) fn in_tree(&self, root: CallNodeId, own: OwnCode) -> Window {
         Window {
             root,
             width: self.width_px.clamp(0.0, 100_000.0),
             min_width: self.min_px.max(0.1),
             search: Pattern::new(&self.search),
             unnamed: self.unnamed,
+            own,
         }
     }
 }
@@ -325,7 +326,8 @@ impl Session {
         self.trees.cached[index].tree.open(id);
         let tree = self.trees.cached[index].tree.get();
         let label = tree.label(id);
-        let labels = Labels::new(&self.profile, &self.symbols);
+        let own = OwnCode::of(&self.profile, query);
+        let labels = Labels::new(&self.profile, &self.symbols).counting(&own);
         let dso = labels.dso(label);
         let level = tree.frame(id).and_then(|frame| self.level(frame, label));
         let siblings = tree.parent(id).map_or(&[][..], |parent| tree.children(parent));
@@ -418,7 +420,8 @@ impl Session {
             self.children(query, id);
         }
         let (profile, symbols, tree) = self.parts(query);
-        let labels = Labels::new(profile, symbols);
+        let own = OwnCode::of(profile, query);
+        let labels = Labels::new(profile, symbols).counting(&own);
         let depth = tree.path(parent).len() as u16;
         for id in wanted {
             rows.push(tree, &labels, id, depth);
@@ -434,7 +437,8 @@ impl Session {
         let Some(last) = self.tree(query).id(call_node) else { return rows };
         self.children(query, last);
         let (profile, symbols, tree) = self.parts(query);
-        let labels = Labels::new(profile, symbols);
+        let own = OwnCode::of(profile, query);
+        let labels = Labels::new(profile, symbols).counting(&own);
         for (depth, id) in tree.path(last).into_iter().enumerate() {
             rows.push(tree, &labels, id, depth as u16);
         }
@@ -461,8 +465,10 @@ impl Session {
             let selves = all.iter().map(|row| row.self_sum.weight);
             rows.largest_self = selves.max().unwrap_or(0) as f64;
             let wanted = all[part(all.len())].to_vec();
+            let own = OwnCode::of(&self.profile, &query);
+            let labels = Labels::new(&self.profile, &self.symbols).counting(&own);
             for sum in wanted {
-                rows.push(functions::row(&self.profile, &self.symbols, sum));
+                rows.push(functions::row(&labels, sum));
             }
         } else {
             let all = self.grouped(&query, order, group_by);

@@ -14,7 +14,7 @@ use perftab_views::compare::{
     Relation, Source, Sums, Width,
 };
 use perftab_views::filter::{RangeSide, TimeRange};
-use perftab_views::label::mark;
+use perftab_views::label::{OwnCode, mark};
 use perftab_views::search::Pattern;
 use perftab_views::weights::Sum;
 use perftab_views::{Query, serialize_weight};
@@ -491,6 +491,7 @@ impl Session {
             symbols: &self.symbols,
             ledger: &self.ledger,
             tree,
+            own: OwnCode::of(&self.profile, query),
             nanoseconds: self.nanoseconds(query),
         }
     }
@@ -534,6 +535,7 @@ mod tests {
             symbols: &made.symbols,
             ledger: &ledger,
             tree: &tree,
+            own: OwnCode::default(),
             nanoseconds: 0,
         };
         let comparison = Comparison::new(&side, &side, Recordings::One);

@@ -10,6 +10,7 @@ use perftab_views::Query;
 use perftab_views::call_tree::{CallNodeId, CallTree};
 use perftab_views::flame_graph::{FlameGraph, FlameGraphLayout};
 use perftab_views::inverted::Way;
+use perftab_views::label::OwnCode;
 
 use crate::session::desk::{Scan, ScanStep};
 use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
@@ -56,7 +57,8 @@ impl Session {
     fn begin_laying(&mut self, query: &Query, window: &FlameWindow) -> State {
         let index = self.tree_index(query);
         let tree = &mut self.trees.cached[index].tree;
-        let window = window.in_tree(tree.get().id(window.root).unwrap_or(CallNodeId::ROOT));
+        let root = tree.get().id(window.root).unwrap_or(CallNodeId::ROOT);
+        let window = window.in_tree(root, OwnCode::of(&self.profile, query));
         match tree {
             Tree::Whole(tree) => {
                 State::Whole(Arc::clone(tree), Box::new(FlameGraphLayout::new(&&**tree, window)))

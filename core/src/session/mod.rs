@@ -48,7 +48,7 @@ use perftab_names::{Ledger, MatchedSymbols, Symbols};
 use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::{Ingested, RecordCompression};
-use perftab_profile::{CountedAs, DsoId, EmbeddedSymbols, Profile};
+use perftab_profile::{DsoId, EmbeddedSymbols, Profile};
 use perftab_snapshot::{Facts, Fidelity, LinkCache};
 use perftab_views::coverage::FrameUses;
 
@@ -224,15 +224,6 @@ impl Session {
             for &dso in matched.dsos() {
                 self.ledger.embedded(dso);
             }
-        }
-    }
-
-    /// Counts a DSO as the user's own code, or as what its folder says. Colours and kinds change,
-    /// and with them what was worked out of them; names and weights do not.
-    pub fn count_as(&mut self, dso: DsoId, counted_as: CountedAs) {
-        if dso.index() < self.profile.dsos.len() {
-            Rc::make_mut(&mut self.profile).dsos.get_mut(dso).counted_as = counted_as;
-            self.names_changed();
         }
     }
 

@@ -4,7 +4,7 @@ use perftab_views::Query;
 use perftab_views::call_tree::{CallNodeId, Label};
 use perftab_views::filter::TimeRange;
 use perftab_views::flame_graph::{self, FlameGraph};
-use perftab_views::label::Labels;
+use perftab_views::label::{Labels, OwnCode};
 use perftab_views::placed::{self, PlacedSamples, PlacingStep, SamplePlacer};
 use perftab_views::weights::Sum;
 
@@ -130,7 +130,12 @@ impl Session {
             path: path.iter().map(step).collect(),
             root: tree.total(root),
             all: tree.total(CallNodeId::ROOT),
-            graph: flame_graph::layout(profile, symbols, &tree, &window.in_tree(root)),
+            graph: flame_graph::layout(
+                profile,
+                symbols,
+                &tree,
+                &window.in_tree(root, OwnCode::of(profile, query)),
+            ),
         })
     }
 }

@@ -6,7 +6,7 @@ use perftab_names::Status;
 use perftab_perfdata::text::printable;
 use perftab_views::call_tree::Label;
 use perftab_views::function_ref::FunctionRef;
-use perftab_views::label::Labels;
+use perftab_views::label::{Labels, OwnCode};
 use perftab_views::{Direction, Query, sandwich};
 use serde::Serialize;
 
@@ -87,7 +87,8 @@ impl Session {
         let found = sandwich::sandwich(profile, symbols, tree, function)?;
         let label = tree.label(found.heaviest);
         let id = label.function()?;
-        let labels = Labels::new(profile, symbols);
+        let own = OwnCode::of(profile, &query);
+        let labels = Labels::new(profile, symbols).counting(&own);
         let dso_id = symbols.function(id).dso;
         let dso = profile.dsos.get(dso_id);
         let level = tree.frame(found.heaviest).and_then(|frame| self.level(frame, label));

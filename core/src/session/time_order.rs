@@ -1,6 +1,7 @@
 //! The time order of one thread, as the page asks for it.
 
 use perftab_views::filter::Filter;
+use perftab_views::label::OwnCode;
 use perftab_views::search::Pattern;
 use perftab_views::time_order::{self, TimeOrder, Window};
 use perftab_views::{Direction, Query};
@@ -42,6 +43,7 @@ impl Session {
             width: window.width_px.clamp(0.0, 100_000.0),
             min_width: window.min_px.max(0.1),
             search: Pattern::new(&window.search),
+            own: OwnCode::of(profile, &query),
         };
         let filter = Filter::new(profile, &query);
         time_order::layout(profile, symbols, tree, &filter, ends, distance, &window)

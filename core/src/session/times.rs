@@ -9,6 +9,7 @@ use perftab_views::column::{Float64Array, Uint8Array};
 use perftab_views::dso_users::{self, DsoUsers};
 use perftab_views::ends::RemainingSamples;
 use perftab_views::heat_map::{self, HeatCell, HeatMap, HeatRequest, Load};
+use perftab_views::label::OwnCode;
 use perftab_views::placed;
 use perftab_views::sample_spans::{self, SampleSpans};
 use perftab_views::tasks::{self, TaskRows, TaskSums};
@@ -28,8 +29,8 @@ const SUMS_KEPT: usize = 2;
 pub(super) struct Times {
     /// By [`key`].
     sums: Vec<(Query, TaskSums)>,
-    /// [`timeline::leaf_kinds`], until names change.
-    leaf_kinds: Option<Rc<[u8]>>,
+    /// [`timeline::leaf_kinds`] of what counts as own code, until names change.
+    leaf_kinds: Option<(OwnCode, Rc<[u8]>)>,
     /// Of the event that was asked for last.
     load: Option<(u32, Load)>,
     /// [`sample_spans::period`] of the same.
@@ -112,7 +113,7 @@ impl Desk {
         };
         let (period, kinds) = self.ask(|session| {
             session.times.keep(&query, &sums);
-            (session.sample_period(query.event), session.leaf_kinds())
+            (session.sample_period(query.event), session.leaf_kinds(&query))
         });
         let spans = SampleSpans::new(&profile, period);
         timeline::timeline(&profile, &query, &request, &sums, spans, &kinds, &self.slice).await
@@ -166,10 +167,14 @@ impl Session {
         heat_map::cell(&self.profile, &self.symbols, query, &load, &left, start..end)
     }
 
-    fn leaf_kinds(&mut self) -> Rc<[u8]> {
+    fn leaf_kinds(&mut self, query: &Query) -> Rc<[u8]> {
         let Self { times, profile, symbols, .. } = self;
-        let kinds = || timeline::leaf_kinds(profile, symbols).into();
-        Rc::clone(times.leaf_kinds.get_or_insert_with(kinds))
+        let own = OwnCode::of(profile, query);
+        let known = times.leaf_kinds.take().filter(|(of, _)| *of == own);
+        let kinds = || timeline::leaf_kinds(profile, symbols, &own).into();
+        let kinds = known.map_or_else(kinds, |(_, kinds)| kinds);
+        times.leaf_kinds = Some((own, Rc::clone(&kinds)));
+        kinds
     }
 
     /// It takes a pass over all samples, and never changes.

@@ -13,6 +13,7 @@ use perftab_views::ends::Ends;
 use perftab_views::functions::{FunctionOrder, FunctionSum, OrderingFunctions};
 use perftab_views::grouped::{self, GroupBy, GroupRow};
 use perftab_views::inverted::Inverted;
+use perftab_views::label::OwnCode;
 use perftab_views::shown::Account;
 use perftab_views::{Direction, Query};
 
@@ -520,10 +521,11 @@ impl Session {
         let CachedTree { tree, ends, grouped, .. } = &mut self.trees.cached[index];
         if grouped.as_ref().is_none_or(|known| (known.0, known.1) != (order, by)) {
             let tree = tree.get();
+            let own = OwnCode::of(profile, query);
             let rows = match by {
                 GroupBy::Function => Vec::new(),
-                GroupBy::File => grouped::by_file(profile, symbols, tree, order),
-                GroupBy::Dso => grouped::by_dso(profile, symbols, tree, order),
+                GroupBy::File => grouped::by_file(profile, symbols, &own, tree, order),
+                GroupBy::Dso => grouped::by_dso(profile, symbols, &own, tree, order),
                 GroupBy::Thread => grouped::by_thread(profile, symbols, query, ends, order),
             };
             *grouped = Some((order, by, rows));

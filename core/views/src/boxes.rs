@@ -6,7 +6,7 @@ use perftab_names::{FunctionId, Symbols};
 use perftab_profile::{Profile, hash_text};
 
 use crate::call_tree::{CallNodeId, Label};
-use crate::label::{Kind, Labels, mark};
+use crate::label::{Kind, Labels, OwnCode, mark};
 use crate::search::{self, Finder, Pattern};
 
 /// Stands in columns where there is no call node or label.
@@ -137,6 +137,11 @@ impl<'a> Boxes<'a> {
             None => Finder::new(profile, symbols, pattern),
         });
         Self { labels: Labels::new(profile, symbols), search, drawing }
+    }
+
+    /// The same, where colours follow what is counted as own code.
+    pub fn counting(self, own: &'a OwnCode) -> Self {
+        Self { labels: self.labels.counting(own), ..self }
     }
 
     /// What [`Self::resume`] goes on with.

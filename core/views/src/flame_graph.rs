@@ -19,7 +19,7 @@ use perftab_profile::{DsoId, Profile};
 
 use crate::call_tree::{CallNodeId, CallTree, Label};
 use crate::grouping::{Grouping, SharedBox};
-use crate::label::Kind;
+use crate::label::{Kind, OwnCode};
 use crate::search::Pattern;
 
 /// Unnamed siblings of one DSO that are narrower than this are one box.
@@ -38,6 +38,8 @@ pub struct Window {
     pub search: Option<Pattern>,
     /// How code without names is drawn.
     pub unnamed: Unnamed,
+    /// What is coloured as own code.
+    pub own: OwnCode,
 }
 
 /// How unnamed siblings are drawn.
@@ -244,6 +246,7 @@ impl<P: Copy> FlameGraphLayout<P> {
         let Self { window, scale, drawing, above, below, current } = self;
         let drawing = std::mem::take(drawing);
         let boxes = Boxes::resume(profile, symbols, window.search.as_ref(), drawing);
+        let boxes = boxes.counting(&window.own);
         let mut layout = Layout { source, window, scale: *scale, boxes };
         let mut left = call_nodes;
         let is_done = loop {

@@ -1,17 +1,24 @@
 //! Boxes that stand for several call nodes.
 
-use perftab_profile::{CountedAs, DsoId, DsoKind};
+use perftab_profile::{DsoId, DsoKind};
 
+use super::Query;
 use super::call_tree::{CallNodeId, CallTree};
 use super::fixture::{fixture, lines, ungrouped};
 use super::flame_graph::{FlameGraphLayout, NONE, Unnamed, Window, layout};
-use super::label::Kind;
+use super::function_ref::DsoRef;
+use super::label::{Kind, OwnCode};
+
+fn window(min_width: f64, unnamed: Unnamed) -> Window {
+    let own = OwnCode::default();
+    Window { root: CallNodeId::ROOT, width: 100.0, min_width, search: None, unnamed, own }
+}
 
 /// A layout of 100 pixels as text: a row a line, of each box its text, or what it is, and edges.
 fn rows(stacks: &str, min_width: f64, unnamed: Unnamed) -> String {
     let stacks = fixture(stacks);
     let tree = CallTree::new(&stacks.profile, &stacks.symbols, &ungrouped());
-    let window = Window { root: CallNodeId::ROOT, width: 100.0, min_width, search: None, unnamed };
+    let window = window(min_width, unnamed);
     let graph = layout(&stacks.profile, &stacks.symbols, &tree, &window);
     for call_nodes in 1..4 {
         let mut layout_steps = FlameGraphLayout::new(&&tree, window.clone());
@@ -113,15 +120,18 @@ fn a_library_counts_as_own_code_where_the_user_says_so() {
     let library = stacks.profile.dsos.get_mut(DsoId(0));
     library.kind = DsoKind::User;
     library.path = "/usr/lib/liba.so.1".to_owned();
-    let mut kind_as = |counted_as: CountedAs| {
-        stacks.profile.dsos.get_mut(DsoId(0)).counted_as = counted_as;
+    let here = DsoRef::of(stacks.profile.dsos.get(DsoId(0)));
+    let elsewhere = DsoRef { path: "/usr/lib/libb.so.1".to_owned(), ..here.clone() };
+    let other_build = DsoRef { build_id: Some("07".to_owned()), ..here.clone() };
+    let kind_as = |own: &[&DsoRef]| {
+        let own = own.iter().copied().cloned().collect();
+        let own = OwnCode::of(&stacks.profile, &Query { own, ..ungrouped() });
         let tree = CallTree::new(&stacks.profile, &stacks.symbols, &ungrouped());
-        let (min_width, unnamed) = (0.5, Unnamed::EachAddress);
-        let window =
-            Window { root: CallNodeId::ROOT, width: 100.0, min_width, search: None, unnamed };
+        let window = Window { own, ..window(0.5, Unnamed::EachAddress) };
         layout(&stacks.profile, &stacks.symbols, &tree, &window).kind[1]
     };
-    assert_eq!(kind_as(CountedAs::ByFolder), Kind::System as u8);
-    assert_eq!(kind_as(CountedAs::Own), Kind::Own as u8);
-    assert_eq!(kind_as(CountedAs::ByFolder), Kind::System as u8);
+    for own in [&[][..], &[&elsewhere, &other_build]] {
+        assert_eq!(kind_as(own), Kind::System as u8, "{own:?}");
+    }
+    assert_eq!(kind_as(&[&elsewhere, &here]), Kind::Own as u8);
 }

@@ -380,8 +380,7 @@ impl Orderable for FunctionSortKey<'_> {
 }
 
 /// How a function is shown.
-pub fn row(profile: &Profile, symbols: &Symbols, sum: FunctionSum) -> FunctionRow {
-    let labels = Labels::new(profile, symbols);
+pub fn row(labels: &Labels<'_>, sum: FunctionSum) -> FunctionRow {
     FunctionRow {
         name: labels.text(sum.label),
         dso: labels.dso_name(sum.label),

@@ -18,7 +18,7 @@ use crate::call_tree::{CallNodeId, CallTree, Label};
 use crate::ends::Ends;
 use crate::filter::Filter;
 use crate::functions::{FunctionOrder, NO_ROW, Orderable, SumRow, add_up};
-use crate::label::{Kind, Labels, NO_MAPPING, mark};
+use crate::label::{Kind, Labels, NO_MAPPING, OwnCode, mark};
 use crate::weights::Sum;
 
 /// What a row of a table stands for.
@@ -67,6 +67,7 @@ const NO_FILE: &str = "[no source file]";
 pub fn by_dso(
     profile: &Profile,
     symbols: &Symbols,
+    own: &OwnCode,
     tree: &CallTree,
     order: FunctionOrder,
 ) -> Vec<GroupRow> {
@@ -75,13 +76,14 @@ pub fn by_dso(
         Label::NoMapping => Some(Subject::NoMapping),
         label => labels.dso(label).map(Subject::Dso),
     };
-    rows(profile, symbols, tree, order, subject)
+    rows((profile, symbols, own), tree, order, subject)
 }
 
 /// The source files of a call tree (callees, not inverted), in order.
 pub fn by_file(
     profile: &Profile,
     symbols: &Symbols,
+    own: &OwnCode,
     tree: &CallTree,
     order: FunctionOrder,
 ) -> Vec<GroupRow> {
@@ -94,7 +96,7 @@ pub fn by_file(
             file.map(Subject::File).or_else(|| labels.dso(label).map(Subject::NoFile))
         }
     };
-    rows(profile, symbols, tree, order, subject)
+    rows((profile, symbols, own), tree, order, subject)
 }
 
 /// The threads whose samples a query takes and its steps leave, in order; those of one number are
@@ -173,13 +175,12 @@ impl SumRow for SubjectSum {
 }
 
 fn rows(
-    profile: &Profile,
-    symbols: &Symbols,
+    (profile, symbols, own): (&Profile, &Symbols, &OwnCode),
     tree: &CallTree,
     order: FunctionOrder,
     subject: impl Fn(Label) -> Option<Subject>,
 ) -> Vec<GroupRow> {
-    let labels = Labels::new(profile, symbols);
+    let labels = Labels::new(profile, symbols).counting(own);
     let mut added: Vec<SubjectSum> = Vec::new();
     let mut known: HashMap<Subject, u32> = HashMap::new();
     let row_of = tree.ids().map(|id| {
@@ -201,13 +202,18 @@ fn rows(
     });
     let row_of: Vec<u32> = row_of.collect();
     add_up(tree, &row_of, &mut added);
-    let shown = added.into_iter().map(|added| added.shown(profile, symbols, tree)).collect();
+    let shown =
+        added.into_iter().map(|added| added.shown((profile, symbols), &labels, tree)).collect();
     in_order(shown, order)
 }
 
 impl SubjectSum {
-    fn shown(self, profile: &Profile, symbols: &Symbols, tree: &CallTree) -> GroupRow {
-        let labels = Labels::new(profile, symbols);
+    fn shown(
+        self,
+        (profile, symbols): (&Profile, &Symbols),
+        labels: &Labels<'_>,
+        tree: &CallTree,
+    ) -> GroupRow {
         let dso_name = |dso: DsoId| printable(profile.dsos.get(dso).name()).into_owned();
         let of_heaviest = || labels.kind(tree.label(self.heaviest));
         let (id, name, within, kind) = match self.subject {

@@ -7,6 +7,7 @@ use super::call_tree::CallTree;
 use super::fixture::{Fixture, fixture, lines, ungrouped};
 use super::functions::{FunctionKey, FunctionOrder, SortDirection};
 use super::grouped::{GroupRow, by_dso, by_file, by_thread};
+use super::label::OwnCode;
 use super::{Group, Query};
 
 /// `name self total` a line.
@@ -63,7 +64,13 @@ fn files_count_each_sample_once_and_what_has_none_is_by_dso() {
     );
     for group in [Group::None, Group::Process] {
         let tree = tree(&stacks, group);
-        let rows = by_file(&stacks.profile, &stacks.symbols, &tree, FunctionOrder::default());
+        let rows = by_file(
+            &stacks.profile,
+            &stacks.symbols,
+            &OwnCode::default(),
+            &tree,
+            FunctionOrder::default(),
+        );
         // C's own code has no samples: they all are in H, which is inlined there.
         let expected = "
             a.c 5 11
@@ -84,7 +91,13 @@ fn files_count_each_sample_once_and_what_has_none_is_by_dso() {
 fn dsos_count_each_sample_once() {
     let stacks = fixture("p: A b A 5\np: A ~2 2\nq: ~1 1");
     let tree = tree(&stacks, Group::Thread);
-    let rows = by_dso(&stacks.profile, &stacks.symbols, &tree, FunctionOrder::default());
+    let rows = by_dso(
+        &stacks.profile,
+        &stacks.symbols,
+        &OwnCode::default(),
+        &tree,
+        FunctionOrder::default(),
+    );
     assert_eq!(text(&rows), lines("app 5 7\n[no mapping] 3 3"));
     assert_eq!((rows[0].id, rows[1].id), (Some(0), None));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::label::OwnCode;
 use crate::build::build;
 use crate::call_tree::{CallNodeId, CallTree};
 use crate::fixture::{Fixture, fixture};
@@ -108,6 +109,7 @@ fn a_graph_is_the_same_whether_all_of_the_tree_is_there_or_not() {
             min_width: [0.1, 0.5, 2.0][round % 3],
             search: Pattern::new("A"),
             unnamed,
+            own: OwnCode::default(),
         };
         let expected = boxes(&layout(profile, symbols, &whole, &window));
         let graph = layout(profile, symbols, &mut inverted, &window);

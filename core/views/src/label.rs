@@ -2,9 +2,10 @@
 
 use perftab_names::{FunctionId, Provenance, Symbols};
 use perftab_perfdata::text::printable;
-use perftab_profile::{CountedAs, Dso, DsoId, DsoKind, Profile, Thread};
+use perftab_profile::{Dso, DsoId, DsoKind, Profile, Thread};
 use serde::Serialize;
 
+use crate::Query;
 use crate::call_tree::{CallNodeId, CallTree, Label};
 
 /// What a box or row stands for; decides its colour.
@@ -59,12 +60,34 @@ pub(super) enum NameKey<'a> {
 pub struct Labels<'a> {
     profile: &'a Profile,
     symbols: &'a Symbols,
+    own: &'a [DsoId],
+}
+
+/// The DSOs that a query counts as own code, whatever their folder says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnCode(Vec<DsoId>);
+
+impl OwnCode {
+    /// Those of `query` that the profile has.
+    pub fn of(profile: &Profile, query: &Query) -> Self {
+        if query.own.is_empty() {
+            return Self::default();
+        }
+        let is_own = |dso: &Dso| query.own.iter().any(|own| own.means(dso));
+        let own = profile.dsos.iter().filter(|(_, dso)| is_own(dso));
+        Self(own.map(|(id, _)| id).collect())
+    }
 }
 
 impl<'a> Labels<'a> {
     /// For a profile and what is known of its names.
     pub fn new(profile: &'a Profile, symbols: &'a Symbols) -> Self {
-        Self { profile, symbols }
+        Self { profile, symbols, own: &[] }
+    }
+
+    /// The same, where colours follow what is counted as own code.
+    pub fn counting(self, own: &'a OwnCode) -> Self {
+        Self { own: &own.0, ..self }
     }
 
     /// Text of a call node.
@@ -140,8 +163,8 @@ impl<'a> Labels<'a> {
     }
 
     /// Colour of the named code of a DSO.
-    pub fn dso_kind(&self, dso: DsoId) -> Kind {
-        let dso = self.profile.dsos.get(dso);
+    pub fn dso_kind(&self, id: DsoId) -> Kind {
+        let dso = self.profile.dsos.get(id);
         match dso.kind {
             DsoKind::Folded => Kind::Folded,
             DsoKind::OffCpu => Kind::Pseudo,
@@ -149,7 +172,7 @@ impl<'a> Labels<'a> {
             DsoKind::Kernel | DsoKind::Module => Kind::Kernel,
             DsoKind::Jit | DsoKind::Anon => Kind::Jit,
             DsoKind::Vdso => Kind::System,
-            DsoKind::User if dso.counted_as == CountedAs::Own => Kind::Own,
+            DsoKind::User if self.own.binary_search(&id).is_ok() => Kind::Own,
             DsoKind::User if is_system(dso) => Kind::System,
             DsoKind::User => Kind::Own,
         }

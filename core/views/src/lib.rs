@@ -107,6 +107,9 @@ pub struct Query {
     pub comms: Vec<String>,
     /// DSOs that samples ended in.
     pub dsos: Vec<DsoRef>,
+    /// DSOs that count as own code, whatever their folder says: colours and kinds follow, names and
+    /// weights do not.
+    pub own: Vec<DsoRef>,
     /// What is done to the stacks.
     pub steps: Vec<Transform>,
     /// Instead of the whole tree the one that hangs on a function.

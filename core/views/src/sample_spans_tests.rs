@@ -4,6 +4,7 @@ use perftab_names::Symbols;
 use perftab_perfdata::slice::in_slices_of;
 use perftab_profile::{Event, EventId, EventOrigin, Process, Profile, Sample, Stacks, Thread};
 
+use super::label::OwnCode;
 use crate::Query;
 use crate::ends::RemainingSamples;
 use crate::heat_map::{self, HeatRequest, Load};
@@ -65,7 +66,7 @@ fn timeline(profile: &Profile, bins: u32, (start, end): (u64, u64)) -> Timeline 
     let sums = TaskSums::new(profile, &query);
     let (by, sort, open) = (TrackBy::Thread, TrackSort::Start, vec![]);
     let request = TimelineRequest { by, sort, open, start: start as f64, end: end as f64, bins };
-    let kinds = timeline::leaf_kinds(profile, &Symbols::new(profile));
+    let kinds = timeline::leaf_kinds(profile, &Symbols::new(profile), &OwnCode::default());
     let spans = SampleSpans::new(profile, period(profile, 0));
     in_slices_of(1000, async |slice| {
         timeline::timeline(profile, &query, &request, &sums, spans, &kinds, slice).await

@@ -13,6 +13,7 @@ use super::flame_graph::{FlameGraph, NONE, Unnamed, Window, layout};
 use super::function_ref::FunctionRef;
 use super::functions::{self, FunctionKey, FunctionOrder, SortDirection};
 use super::label::mark;
+use super::label::{Labels, OwnCode};
 use super::search::{self, Pattern};
 use super::transform::Transform;
 use super::{Direction, Group, Query, coverage};
@@ -111,7 +112,7 @@ fn function_text(fixture: &Fixture, order: FunctionOrder) -> String {
     let tree = CallTree::new(&fixture.profile, &fixture.symbols, &Query::default());
     functions::ordered(&fixture.profile, &fixture.symbols, &tree, order)
         .into_iter()
-        .map(|sum| functions::row(&fixture.profile, &fixture.symbols, sum))
+        .map(|sum| functions::row(&Labels::new(&fixture.profile, &fixture.symbols), sum))
         .map(|row| format!("{} {} {}\n", row.name, row.sum.self_sum.weight, row.sum.total.weight))
         .collect()
 }
@@ -184,6 +185,7 @@ fn boxes_lie_within_their_callers_and_narrow_ones_fold() {
         min_width: 5.0,
         search: Pattern::new("c"),
         unnamed: Unnamed::default(),
+        own: OwnCode::default(),
     };
     let graph = layout(&stacks.profile, &stacks.symbols, &tree, &window);
     let row = |row| row_range(&graph, row);

@@ -22,6 +22,7 @@ use crate::boxes::{BoxContent, Boxes, Edges, FlameGraph, Weights};
 use crate::call_tree::{CallNodeId, CallTree, Label};
 use crate::ends::Ends;
 use crate::filter::Filter;
+use crate::label::OwnCode;
 use crate::search::Pattern;
 use crate::weights::Sum;
 
@@ -47,6 +48,8 @@ pub struct Window {
     pub min_width: f64,
     /// What is searched for.
     pub search: Option<Pattern>,
+    /// What is coloured as own code.
+    pub own: OwnCode,
 }
 
 /// Boxes over time; the first row is the thread.
@@ -155,7 +158,7 @@ pub fn layout(
         }
     });
     pieces.close_to(0);
-    let boxes = Boxes::new(profile, symbols, window.search.as_ref());
+    let boxes = Boxes::new(profile, symbols, window.search.as_ref()).counting(&window.own);
     let name = boxes.labels.thread_text(*thread);
     match pieces.write(boxes, &name) {
         Some((graph, samples)) => TimeOrder { graph, samples, nothing: None, distance },

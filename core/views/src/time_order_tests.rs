@@ -7,6 +7,7 @@ use super::filter::{Filter, RangeSide, TimeRange};
 use super::fixture::{Fixture, fixture, lines, ungrouped};
 use super::flame_graph::NONE;
 use super::function_ref::{DsoRef, FunctionRef};
+use super::label::OwnCode;
 use super::time_order::{EmptyReason, TimeOrder, Window, layout, usual_distance};
 use super::transform::Transform;
 use super::{Group, Query};
@@ -34,7 +35,7 @@ fn order(stacks: &Fixture, query: &Query, window: &Window) -> TimeOrder {
 /// A pixel is a nanosecond.
 fn window(start: u64, end: u64) -> Window {
     let width = (end - start) as f64;
-    Window { thread: 1, start, end, width, min_width: 1.0, search: None }
+    Window { thread: 1, start, end, width, min_width: 1.0, search: None, own: OwnCode::default() }
 }
 
 /// A line for each row: `name left-right samples`, or `(count) left-right samples` of what is folded.

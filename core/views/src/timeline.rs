@@ -18,7 +18,7 @@ use crate::Query;
 use crate::call_tree::Label;
 use crate::column::Float32Array;
 use crate::filter::Filter;
-use crate::label::{Kind, Labels};
+use crate::label::{Kind, Labels, OwnCode};
 use crate::sample_spans::SampleSpans;
 use crate::serialize_weight;
 use crate::tasks::{self, NO_CPU, ProcessSums, Span, TaskSums};
@@ -130,8 +130,8 @@ pub struct Track {
 }
 
 /// By stack: the kind of the code that its samples ended in, as a position among [`KINDS`].
-pub fn leaf_kinds(profile: &Profile, symbols: &Symbols) -> Vec<u8> {
-    let labels = Labels::new(profile, symbols);
+pub fn leaf_kinds(profile: &Profile, symbols: &Symbols, own: &OwnCode) -> Vec<u8> {
+    let labels = Labels::new(profile, symbols).counting(own);
     let of_frame: Vec<u8> = profile
         .frames
         .iter()

@@ -7,6 +7,7 @@ use perftab_profile::{
     Thread, ThreadId, WallClockTime,
 };
 
+use super::label::OwnCode;
 use crate::Query;
 use crate::build::build_with_ends;
 use crate::ends::RemainingSamples;
@@ -110,7 +111,7 @@ fn left((profile, symbols): &(Profile, Symbols), query: &Query) -> RemainingSamp
 
 fn timeline(recorded: &(Profile, Symbols), query: &Query, request: &TimelineRequest) -> Timeline {
     let (profile, symbols) = recorded;
-    let kinds = timeline::leaf_kinds(profile, symbols);
+    let kinds = timeline::leaf_kinds(profile, symbols, &OwnCode::default());
     in_slices_of(3, async |slice| {
         let sums = TaskSums::of(profile, query, left(recorded, query), slice).await;
         let spans = SampleSpans::new(profile, period(profile, query.event));

@@ -28,6 +28,7 @@ export function secondSide(asked: Query, event: number, dsos: readonly DsoRow[])
     threads: [],
     cpus: [],
     dsos: asked.dsos.flatMap((dso) => namesakes(dso, dsos)),
+    own: asked.own.flatMap((dso) => namesakes(dso, dsos)),
     steps: steps.filter((step) => step !== null),
   };
   return { query, left: left.filter((each) => each !== "") };

@@ -213,8 +213,6 @@ interface HostProtocol {
   force: { args: { dso: number; file: File }; result: ForceOutcome };
   /** Those that came with a link stay. */
   unforce: { args: { dso: number }; result: null };
-  /** Whose code a DSO counts as: the user's own, or what its folder says. */
-  countAs: { args: { dso: number; countedAs: "own" | "by-folder" }; result: null };
   /** What comes gives its names with `nameFrames`. */
   fetchDebuginfod: { args: FetchRequest; result: FetchOutcome };
   /** Names the code of files that were fetched since. Until then views have the names that they had. */

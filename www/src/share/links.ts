@@ -52,8 +52,8 @@ export const told = computed<ShareOptions>(() => {
 
 /** A part of a profile cannot be filtered again by what made it one; and there is no second profile in a link. */
 function viewToShare(state: ViewState, what: "whole" | "shown"): ViewState {
-  const { event, direction, group, inlines, around } = state.query;
-  const shared = what === "whole" ? state.query : { ...DEFAULT_QUERY, event, direction, group, inlines, around };
+  const { event, direction, group, inlines, own, around } = state.query;
+  const shared = what === "whole" ? state.query : { ...DEFAULT_QUERY, event, direction, group, inlines, own, around };
   return { ...state, query: shared, comparison: null };
 }
 

@@ -5,6 +5,7 @@
 //     processes=4121,4122  threads=4121  cpus=0,3  comms=nginx,node
 //     files=/usr/bin/nginx;9f31c07a,/usr/lib/libz.so.1   DSOs that the rest names by their place here; with build-id
 //     dsos=1
+//     own=1                      counted as own code
 //     step=drop;epoll_wait;1     one a transform, in order of effect; a function is name;file, or ;file;address
 //     step=focus-subtree;callees,process;nginx,;main;0    a call node is the way to it: `;` begins a function
 //     around=callers;main;0
@@ -29,6 +30,7 @@ export const DEFAULT_QUERY: Query = {
   cpus: [],
   comms: [],
   dsos: [],
+  own: [],
   steps: [],
   around: null,
 };
@@ -37,6 +39,7 @@ export const DEFAULT_QUERY: Query = {
 const MOST_STEPS = 64;
 const MOST_LISTED = 4096;
 const MOST_FILES = 1024;
+const MOST_OWN = 64;
 const DEEPEST_PATH = 1024;
 const LONGEST_TEXT = 4096;
 
@@ -67,6 +70,7 @@ export function writeQuery(query: Query, lines: FunctionRef | null): Field[] {
   // The files come before what names them, so they are written last and put in between.
   const here = fields.length;
   put("dsos", query.dsos.map((dso) => files.place(dso)).join(","));
+  put("own", query.own.map((dso) => files.place(dso)).join(","));
   for (const step of query.steps) {
     put("step", writeStep(step, files));
   }
@@ -237,6 +241,7 @@ export function readQuery(fields: Fields): Query {
     cpus: numbers("cpus", MOST_CPU),
     comms: fields.list("comms", (text) => unescaped(text) || null),
     dsos: fields.list("dsos", (text) => fileAt(files, text)),
+    own: fields.list("own", (text) => fileAt(files, text)).slice(0, MOST_OWN),
     steps: fields.each("step", MOST_STEPS, (text) => readStep(text, files)),
     around: fields.read<AroundFunction | null>("around", null, (text) => readAround(text, files)),
   };

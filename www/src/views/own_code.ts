@@ -1,25 +1,21 @@
 // Which DSOs the user counts as own code although their folder says otherwise.
 
-import { signal } from "@preact/signals";
-import { refreshNames } from "../ledger/admit.ts";
-import { opened, session } from "../state/app.ts";
+import { dsos, query, session } from "../state/app.ts";
+import { setOwn } from "./query_steps.ts";
 
-/** By number in the ledger, for what is open. */
-const counted = signal<{ of: typeof opened.value; dsos: ReadonlySet<number> }>({ of: null, dsos: new Set() });
-
+/** By number in the ledger. */
 export function countsAsOwn(dso: number): boolean {
-  return counted.value.of === opened.value && counted.value.dsos.has(dso);
+  const row = dsos.value.find(({ id }) => id === dso);
+  return row !== undefined && query.value.own.some(({ path, buildId }) => path === row.path && buildId === row.build_id);
 }
 
 export async function countAs(dso: number, countedAs: "own" | "by-folder"): Promise<void> {
-  const of = opened.peek();
-  const dsos = new Set(counted.peek().of === of ? counted.peek().dsos : []);
-  if (countedAs === "own") {
-    dsos.add(dso);
-  } else {
-    dsos.delete(dso);
+  const found = await session
+    .peek()
+    ?.call("dsoRef", { dso })
+    .catch(() => null);
+  if (found) {
+    const others = query.peek().own.filter(({ path, buildId }) => path !== found.path || buildId !== found.buildId);
+    setOwn(countedAs === "own" ? [...others, found] : others);
   }
-  await session.peek()?.call("countAs", { dso, countedAs });
-  counted.value = { of, dsos };
-  await refreshNames();
 }

@@ -109,6 +109,8 @@ export const setDirection = (direction: Query["direction"]): void => ask({ direc
 export const setGroup = (group: Query["group"]): void => ask({ group });
 export const setInlines = (inlines: Query["inlines"]): void => ask({ inlines });
 export const setEvent = (event: number): void => ask({ event });
+/** Colours only: these count as own code, whatever their folder says. */
+export const setOwn = (own: readonly DsoRef[]): void => ask({ own: [...own] });
 export const setAround = (around: AroundFunction | null): void => ask({ around });
 
 export function invert(): void {
@@ -165,6 +167,6 @@ export function removeStep(index: number): void {
 
 /** Everything is shown again, as the tree that was chosen. */
 export function clearFilters(): void {
-  const { event, direction, group, inlines } = query.peek();
-  ask({ ...DEFAULT_QUERY, event, direction, group, inlines });
+  const { event, direction, group, inlines, own } = query.peek();
+  ask({ ...DEFAULT_QUERY, event, direction, group, inlines, own });
 }

@@ -124,10 +124,6 @@ export class Calls {
       this.#open.unforce(dso);
       return null;
     },
-    countAs: ({ dso, countedAs }) => {
-      this.#open.countAs(dso, countedAs);
-      return null;
-    },
     fetchDebuginfod: async (request, { slices }) => {
       const asked = this.#sideOf(request.which === "second" ? this.#compared.second : this.#open);
       const { answers, found } = await asked.fetch(request, slices);

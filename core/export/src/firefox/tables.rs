@@ -74,7 +74,8 @@ impl Tables {
     pub fn add_call(&mut self, calls: &Calls<'_>, code: Code) -> u32 {
         if !self.frames_of.contains_key(&code) {
             let start = self.frames.len() as u32;
-            let names = Names::new(calls.profile, calls.symbols);
+            let mut names = Names::new(calls.profile, calls.symbols);
+            names.labels = names.labels.counting(&calls.own);
             calls.for_each_part(code, |part| self.add_frame(calls.profile, &names, part));
             self.frames_of.insert(code, start..self.frames.len() as u32);
         }

@@ -11,6 +11,7 @@ use std::ops::Range;
 use perftab_profile::{BinCell, BinTrack, BinsOf, EventId, Profile, ThreadId, TimeBins};
 use perftab_views::Query;
 use perftab_views::filter::{Filter, FilterKind};
+use perftab_views::label::OwnCode;
 use perftab_views::sample_spans::{SampleSpan, SampleSpans, period};
 use perftab_views::timeline::leaf_kinds;
 
@@ -61,7 +62,11 @@ impl TimeBinsBuilder {
             (Some(bins), Some(query)) => (Stage::Done(filtered(profile, bins, query)), Vec::new()),
             (None, _) => match scope.facts.time {
                 None => (Stage::Done(None), Vec::new()),
-                Some(_) => (Stage::Length(None), leaf_kinds(profile, contents.symbols)),
+                Some(_) => {
+                    let own =
+                        query.map_or_else(OwnCode::default, |query| OwnCode::of(profile, query));
+                    (Stage::Length(None), leaf_kinds(profile, contents.symbols, &own))
+                }
             },
         };
         let first = scope.facts.time.map_or(0, |(first, _)| first);

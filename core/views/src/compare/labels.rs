@@ -160,7 +160,7 @@ impl Labeller<'_> {
             return known;
         }
         let source = self.sources[side as usize];
-        let labels = Labels::new(source.profile, source.symbols);
+        let labels = Labels::new(source.profile, source.symbols).counting(&source.own);
         let made = ComparedLabel {
             name: Name::Other(self.numbered.texts.intern(&labels.text(label))),
             pair: labels.dso(label).map(|dso| self.pairing.of(side, dso)),
@@ -179,7 +179,7 @@ impl Labeller<'_> {
         let (from, id) = self.named_on_other_side(side, id).unwrap_or((side, id));
         let source = self.sources[from as usize];
         let function = source.symbols.function(id);
-        let labels = Labels::new(source.profile, source.symbols);
+        let labels = Labels::new(source.profile, source.symbols).counting(&source.own);
         let pair = self.pairing.of(from, function.dso);
         let how = &self.pairs[pair as usize];
         let name = match function.name {

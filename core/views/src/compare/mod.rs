@@ -27,6 +27,7 @@ use perftab_names::{Ledger, Symbols};
 use perftab_profile::{Profile, Strings};
 
 use crate::call_tree::{CallNodeId, CallTree};
+use crate::label::OwnCode;
 use crate::weights::Sum;
 
 pub use change::{Basis, Change, ComparedSide, Measures, Totals, Width};
@@ -41,7 +42,7 @@ use labels::{LabelNumbers, Labeller};
 use tree::{MergedTree, TreeMerge};
 
 /// What one side is made of.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Source<'a> {
     /// Its columns.
     pub profile: &'a Profile,
@@ -51,6 +52,8 @@ pub struct Source<'a> {
     pub ledger: &'a Ledger,
     /// What is shown of it.
     pub tree: &'a CallTree,
+    /// What is coloured as own code.
+    pub own: OwnCode,
     /// How long what is shown took; 0 if that was not recorded.
     pub nanoseconds: u64,
 }

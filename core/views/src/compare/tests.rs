@@ -12,7 +12,7 @@ use crate::Query;
 use crate::filter::{RangeSide, TimeRange};
 use crate::fixture::{Fixture, fixture, lines, ungrouped};
 use crate::functions;
-use crate::label::Labels;
+use crate::label::{Labels, OwnCode};
 
 /// The fixture's one DSO with code.
 const APP: DsoId = DsoId(0);
@@ -61,7 +61,8 @@ const INLINES: ImageContents = ImageContents { inlines: true, ..FUNCTIONS };
 
 fn source<'a>(fixture: &'a Fixture, ledger: &'a Ledger, tree: &'a CallTree) -> Source<'a> {
     let Fixture { profile, symbols } = fixture;
-    Source { profile, symbols, ledger, tree, nanoseconds: 1_000_000_000 }
+    let own = OwnCode::default();
+    Source { profile, symbols, ledger, tree, own, nanoseconds: 1_000_000_000 }
 }
 
 fn compare(before: &Fixture, after: &Fixture) -> Comparison {
