@@ -99,7 +99,7 @@ pub(super) enum FunctionKey {
 }
 
 /// All functions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Functions {
     /// By frame: the DSO and address of the function that it is without a name.
     dsos: Vec<DsoId>,

@@ -63,7 +63,7 @@ pub struct Level {
 }
 
 /// Names of all frames of one profile.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Symbols {
     pub(super) texts: Strings,
     pub(super) functions: Functions,

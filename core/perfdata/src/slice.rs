@@ -6,11 +6,11 @@
 //! [`at_once`]; who wants to stop it, or to do something else in between, makes a [`Work`] of it. A part is
 //! what is left of a slice, so that inner loops know nothing of all this and are as fast as any.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::ops::Range;
 use std::pin::{Pin, pin};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 
 /// How much more may be done before work rests. The worker and who polls it share one.
@@ -131,24 +131,51 @@ pub fn in_slices_of<T>(count: usize, work: impl AsyncFnOnce(&Slice) -> T) -> T {
 
 /// Work that is done a slice at a time. Whoever wants no more of it drops it.
 pub struct Work<T> {
-    /// `None` when it is done.
-    future: Option<Pin<Box<dyn Future<Output = T>>>>,
+    /// `None` when it is done or was let go of.
+    future: Rc<RefCell<Option<BoxedFuture<T>>>>,
     slice: Slice,
 }
 
-impl<T> Work<T> {
+type BoxedFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// Work for whoever needs back what it holds.
+pub trait LetGo {
+    /// Lets go of all that it holds. It is not done, and never will be.
+    fn let_go(&self);
+}
+
+impl<T> LetGo for RefCell<Option<BoxedFuture<T>>> {
+    fn let_go(&self) {
+        self.take();
+    }
+}
+
+impl<T: 'static> Work<T> {
     /// Nothing of it is done yet.
     pub fn new<F: Future<Output = T> + 'static>(work: impl FnOnce(Slice) -> F) -> Self {
         let slice = Slice::default();
-        Self { future: Some(Box::pin(work(slice.clone()))), slice }
+        let future: BoxedFuture<T> = Box::pin(work(slice.clone()));
+        Self { future: Rc::new(RefCell::new(Some(future))), slice }
     }
 
     /// Goes on for so much; what came of it, when that was all, and once.
     pub fn step(&mut self, count: usize) -> Option<T> {
+        let mut future = self.future.borrow_mut();
         self.slice.begin(count);
-        let done = poll(self.future.as_mut()?.as_mut())?;
-        self.future = None;
+        let done = poll(future.as_mut()?.as_mut())?;
+        *future = None;
         Some(done)
+    }
+
+    /// True as long as it can go on.
+    pub fn goes_on(&self) -> bool {
+        self.future.borrow().is_some()
+    }
+
+    /// Lets others let go of it.
+    pub fn handle(&self) -> Weak<dyn LetGo> {
+        let future: Rc<dyn LetGo> = self.future.clone();
+        Rc::downgrade(&future)
     }
 
     /// How much was done, and how much there is; no more than that is known of some work.

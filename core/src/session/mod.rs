@@ -85,7 +85,7 @@ pub use recorded_files::{RecordedFile, RecordedFiles, RecordedInode};
 pub use replay::Replay;
 pub use report::{Coverage, DsoShare, FilteredCoverage, Report, ReportFunction, ReportFunctions};
 pub use sandwich::{CodePart, SandwichFacts};
-pub use search::{SearchResult, SearchWork};
+pub use search::SearchResult;
 pub use share::{FidelityInfo, ShareWork, SharedLink};
 pub use time_order::TimeWindow;
 pub use times::MarkRows;
@@ -108,7 +108,7 @@ pub struct Session {
     view: String,
     /// What the sender of a link calls it.
     title: Option<String>,
-    symbols: Symbols,
+    symbols: desk::SharedNames,
     ledger: Ledger,
     recorded: RecordedIdentities,
     naming: names::Naming,
@@ -152,7 +152,7 @@ impl Session {
             fidelity: None,
             view: String::new(),
             title: None,
-            symbols,
+            symbols: symbols.into(),
             ledger,
             recorded,
             naming: names::Naming::default(),
@@ -220,7 +220,7 @@ impl Session {
     /// Symbols that travelled in the recording pass the same gate as a file.
     fn admit_embedded(&mut self, symbols: EmbeddedSymbols) {
         if let Some(matched) = MatchedSymbols::admit(&self.recorded, symbols) {
-            self.symbols.embedded(&self.profile, &matched);
+            self.symbols.change().embedded(&self.profile, &matched);
             for &dso in matched.dsos() {
                 self.ledger.embedded(dso);
             }
@@ -228,6 +228,7 @@ impl Session {
     }
 
     pub(super) fn names_changed(&mut self) {
+        self.symbols.let_go_of_readers();
         self.times.names_changed();
         self.ranges = ranges::Ranges::default();
         self.trees.names_changed(self.generation);

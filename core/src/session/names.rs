@@ -141,7 +141,7 @@ impl Session {
         let Some(work) = works.iter_mut().find(|work| work.ticket() == answer.ticket) else {
             return;
         };
-        let is_taken = self.symbols.take(work, &self.profile, &self.recorded, answer);
+        let is_taken = self.symbols.change().take(work, &self.profile, &self.recorded, answer);
         if let (true, Some(lost)) = (is_taken && work.is_done(), &answer.lost) {
             self.ledger.lost_inlines(work.dso(), lost);
         }
@@ -192,7 +192,7 @@ impl Session {
         }
         self.check_forceable(dso)?;
         self.unforce(dso);
-        let frames = self.symbols.force(dso, &file.names)?;
+        let frames = self.symbols.change().force(dso, &file.names)?;
         self.names_changed();
         self.ledger.forced(dso, &file.name, file.found);
         Ok(frames)
@@ -210,7 +210,7 @@ impl Session {
     /// Names that were forced before a link was made stay, with their mark.
     pub fn unforce(&mut self, dso: DsoId) {
         if self.ledger.unforced(dso).is_some() {
-            self.symbols.unforce(dso);
+            self.symbols.change().unforce(dso);
             self.names_changed();
         }
     }

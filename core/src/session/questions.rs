@@ -288,7 +288,11 @@ impl Asked {
             let question = self.question.clone();
             SessionWork::new(async |desk| answer(desk, question).await)
         };
-        self.work.get_or_insert_with(begin).step(session, rows)
+        // It was let go of if names have changed that it reads.
+        match &mut self.work {
+            Some(work) if work.goes_on() => work.step(session, rows),
+            work => work.insert(begin()).step(session, rows),
+        }
     }
 }
 
@@ -401,10 +405,7 @@ async fn answer(desk: Desk, question: Question) -> Result<Answer, TooSmall> {
         HotLines { query, function } => {
             desk.ask(|it| Answer::HotLines(it.hot_lines(&query, &function)))
         }
-        Search { query, text } => {
-            let mut work = desk.ask(|it| it.search_work(&query, &text));
-            Answer::Search(desk.until_done(|session, rows| work.step(session, rows)).await)
-        }
+        Search { query, text } => Answer::Search(desk.search(&query, &text).await),
         Shown { query } => desk.ask(|it| Answer::Shown(it.shown(&query))),
         FunctionRef { function_id } => {
             desk.ask(|it| Answer::FunctionRef(it.function_ref(function_id)))

@@ -1,13 +1,14 @@
 //! What a text finds, while it is looked for.
 
+use std::sync::Arc;
+
 use perftab_views::call_tree::CallNodeId;
 use perftab_views::column::Uint32Array;
-use perftab_views::search::{self, BadPattern, Pattern, SearchMatches, TreeSearch};
-use perftab_views::weights::Sum;
+use perftab_views::search::{self, BadPattern, Pattern, SearchMatches, search_in_slices};
 use perftab_views::{Query, serialize_weight};
 use serde::{Serialize, Serializer};
 
-use crate::session::desk::{Scan, ScanStep};
+use crate::session::desk::{Desk, SessionWork};
 use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
 use crate::session::{Session, TreeDetail};
 
@@ -43,84 +44,48 @@ fn serialize_problem<S: Serializer>(
     }
 }
 
-/// A [`SearchResult`] to be. The query's tree is made first, if it is not there.
-pub struct SearchWork {
-    query: Query,
-    pattern: Result<Option<Pattern>, BadPattern>,
-    /// Of names; if these change it begins anew.
-    generation: u32,
-    search: Option<Box<TreeSearch>>,
-}
-
 impl Session {
-    /// Begins to look for a text; an empty one finds nothing.
-    pub fn search_work(&self, query: &Query, text: &str) -> SearchWork {
-        SearchWork {
-            query: query.clone(),
-            pattern: Pattern::parse(text),
-            generation: self.generation,
-            search: None,
-        }
-    }
-
-    /// The same at once.
+    /// What a text finds; an empty one finds nothing.
     pub fn search(&mut self, query: &Query, text: &str) -> SearchResult {
-        let mut work = self.search_work(query, text);
-        loop {
-            if let ScanStep::Done(result) = work.step(self, usize::MAX) {
-                return result;
-            }
-        }
+        let (query, text) = (query.clone(), text.to_owned());
+        SessionWork::new(async move |desk| desk.search(&query, &text).await).finish(self)
     }
 }
 
-impl Scan for SearchWork {
-    type Answer = SearchResult;
-
-    fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<SearchResult> {
-        let step = session.make_tree(&self.query, TreeDetail::Tree, rows);
-        if let ScanStep::More { done, total } = step {
-            return ScanStep::More { done, total };
-        }
-        if self.generation != session.generation {
-            self.generation = session.generation;
-            self.search = None;
-        }
-        let index = session.tree_index(&self.query);
-        let names = (&*session.profile, &session.symbols);
-        let tree = &mut session.trees.cached[index].tree;
-        let Ok(Some(pattern)) = &self.pattern else {
-            let nothing = SearchMatches { sum: Sum::default(), functions: 0, matches: Vec::new() };
-            return ScanStep::Done(self.result(nothing, tree));
-        };
-        let search = self.search.get_or_insert_with(|| Box::new(TreeSearch::new(pattern.clone())));
-        let callees = match tree {
-            Tree::Whole(tree) => tree,
-            Tree::Inverted(inverted) => inverted.callees(),
-        };
-        match search.step(names, callees, (rows / ROWS_OF_A_CALL_NODE).max(1)) {
-            None => ScanStep::More { done: 0, total: 1 },
-            Some(found) => {
-                let found = match tree {
-                    Tree::Whole(_) => found,
-                    Tree::Inverted(inverted) => search::in_inverted(inverted, found),
-                };
-                ScanStep::Done(self.result(found, tree))
+impl Desk {
+    /// The same. The query's tree is made first, if it is not there.
+    pub async fn search(&self, query: &Query, text: &str) -> SearchResult {
+        let pattern = Pattern::parse(text);
+        self.make_tree(query, TreeDetail::Tree).await;
+        let found = match &pattern {
+            Ok(Some(pattern)) => {
+                let callees = self.ask(|session| match session.cached_tree(query) {
+                    Tree::Whole(tree) => Arc::clone(tree),
+                    Tree::Inverted(inverted) => Arc::clone(inverted.callees()),
+                });
+                let (profile, symbols) = self.names();
+                let slice = self.slice.in_units_of(ROWS_OF_A_CALL_NODE);
+                search_in_slices(&profile, &symbols, &callees, pattern, &slice).await
             }
-        }
-    }
-}
-
-impl SearchWork {
-    fn result(&self, found: SearchMatches, tree: &Tree) -> SearchResult {
-        let all = tree.get().total(CallNodeId::ROOT).weight;
-        SearchResult {
-            functions: found.functions,
-            samples: found.sum.samples,
-            weight: found.sum.weight as f64,
-            share: found.sum.weight as f64 / all.max(1) as f64,
-            matches: found.matches.iter().map(|id| id.0).collect(),
-            problem: self.pattern.as_ref().err().cloned(),
-        }
+            _ => SearchMatches::default(),
+        };
+        // It may have been forgotten meanwhile.
+        self.make_tree(query, TreeDetail::Tree).await;
+        self.ask(|session| {
+            let tree = session.cached_tree(query);
+            let found = match tree {
+                Tree::Whole(_) => found,
+                Tree::Inverted(inverted) => search::in_inverted(inverted, found),
+            };
+            let all = tree.get().total(CallNodeId::ROOT).weight;
+            SearchResult {
+                functions: found.functions,
+                samples: found.sum.samples,
+                weight: found.sum.weight as f64,
+                share: found.sum.weight as f64 / all.max(1) as f64,
+                matches: found.matches.iter().map(|id| id.0).collect(),
+                problem: pattern.err(),
+            }
+        })
     }
 }

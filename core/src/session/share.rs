@@ -108,7 +108,7 @@ impl Session {
             fidelity: Some(snapshot.fidelity),
             view: snapshot.view,
             title: snapshot.title,
-            symbols: snapshot.symbols,
+            symbols: snapshot.symbols.into(),
             ledger: snapshot.ledger,
             recorded,
             naming: Default::default(),

@@ -3,14 +3,16 @@
 //! A tree of millions of samples takes seconds, so it can be made in steps ([`Session::make_tree`]): the
 //! views of its query, asked for afterwards, find it. Asked for before, they make it at once.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use perftab_names::Symbols;
+use perftab_perfdata::slice::Work;
 use perftab_profile::{FrameId, Profile};
 use perftab_views::build::{BuildStep, BuiltTree, CallTreeBuilder, build};
 use perftab_views::call_tree::{CallNodeId, CallTree, Label, Ways};
 use perftab_views::ends::Ends;
-use perftab_views::functions::{FunctionOrder, FunctionSum, OrderingFunctions};
+use perftab_views::functions::{FunctionOrder, FunctionSum, ordered_in_slices};
 use perftab_views::grouped::{self, GroupBy, GroupRow};
 use perftab_views::inverted::Inverted;
 use perftab_views::label::OwnCode;
@@ -43,7 +45,7 @@ pub(super) struct Trees {
     pub cached: Vec<CachedTree>,
     in_progress: Option<TreeInProgress>,
     /// Functions of a query that are being put in order.
-    ordering: Option<(Query, FunctionOrder, OrderingFunctions)>,
+    ordering: Option<(Query, FunctionOrder, Work<Vec<FunctionSum>>)>,
     /// Of inverted trees that are gone: the call nodes that were opened, which gave them their numbers.
     opened: Vec<(Query, Vec<CallNodeId>)>,
     /// Those of generations before this one, the oldest first: few.
@@ -230,9 +232,11 @@ impl Trees {
     }
 
     fn forget(&mut self, mut is_forgotten: impl FnMut(&CachedTree) -> bool) {
-        let opened = &mut self.opened;
-        self.cached.retain(|cached| {
+        let Self { cached, opened, ordering, .. } = self;
+        cached.retain(|cached| {
             let is_forgotten = is_forgotten(cached);
+            // It has a share of the tree.
+            ordering.take_if(|(of, _, _)| is_forgotten && *of == cached.query);
             if let Tree::Inverted(inverted) = &cached.tree
                 && is_forgotten
             {
@@ -434,6 +438,12 @@ impl Session {
         }
     }
 
+    /// What was made for a query, made if it was not there.
+    pub(super) fn cached_tree(&mut self, query: &Query) -> &mut Tree {
+        let index = self.tree_index(query);
+        &mut self.trees.cached[index].tree
+    }
+
     /// A call node's children, heaviest first.
     pub(super) fn children(&mut self, query: &Query, id: CallNodeId) -> &[CallNodeId] {
         let index = self.tree_index(query);
@@ -485,20 +495,33 @@ impl Session {
             return more;
         }
         let Self { trees: Trees { cached, ordering, .. }, profile, symbols, .. } = self;
-        let Some(CachedTree { tree, functions, .. }) = cached.last_mut() else {
+        let Some(CachedTree { tree: Tree::Whole(tree), functions, .. }) = cached.last_mut() else {
             return ScanStep::Done(());
         };
         if functions.as_ref().is_some_and(|(known, _)| *known == order) {
             return ScanStep::Done(());
         }
-        let begun = ordering.take().filter(|(of, by, _)| of == query && *by == order);
-        let (_, _, mut begun) =
-            begun.unwrap_or_else(|| (query.clone(), order, OrderingFunctions::new(order)));
-        if !begun.step((profile, symbols), tree.get(), (rows / ROWS_OF_A_CALL_NODE).max(1)) {
-            *ordering = Some((query.clone(), order, begun));
+        let is_it = |(of, by, work): &(Query, FunctionOrder, Work<_>)| {
+            of == query && *by == order && work.goes_on()
+        };
+        let (_, _, begun) = match ordering {
+            Some(begun) if is_it(begun) => begun,
+            _ => {
+                let (profile, tree) = (Rc::clone(profile), Arc::clone(tree));
+                let work = symbols.read(|symbols| {
+                    Work::new(async move |slice| {
+                        let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);
+                        ordered_in_slices(&profile, &symbols, &tree, order, &slice).await
+                    })
+                });
+                ordering.insert((query.clone(), order, work))
+            }
+        };
+        let Some(ordered) = begun.step(rows) else {
             return ScanStep::More { done: 0, total: 1 };
-        }
-        *functions = Some((order, begun.finish()));
+        };
+        *ordering = None;
+        *functions = Some((order, ordered));
         ScanStep::Done(())
     }
 

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use perftab_names::{ByFunction, Symbols};
+use perftab_perfdata::slice::{Slice, at_once};
 use perftab_profile::{DsoId, Profile};
 use serde::{Deserialize, Serialize};
 
@@ -45,50 +46,37 @@ pub(super) fn function_of(label: Label) -> Label {
 
 /// Sums a call tree (callees, not inverted) by function.
 pub fn sums(tree: &CallTree) -> Vec<FunctionSum> {
-    let mut summing = FunctionSumBuilder::default();
-    while !summing.step(tree, usize::MAX) {}
-    summing.sums
+    at_once(async |slice| sums_by_row(tree, slice).await.0)
 }
 
-/// The functions of a call tree while they are summed: with millions of call nodes in several steps.
-#[derive(Default)]
-pub(super) struct FunctionSumBuilder {
-    rows: Rows,
-    /// So far.
-    pub sums: Vec<FunctionSum>,
-    /// By call node: its position in `sums`, or [`NO_ROW`].
-    pub row_of: Vec<u32>,
-    adding: Option<RowSums>,
+/// The same in slices of call nodes; and by call node its position among them, or [`NO_ROW`].
+pub(super) async fn sums_by_row(tree: &CallTree, slice: &Slice) -> (Vec<FunctionSum>, Vec<u32>) {
+    let (mut rows, mut sums) = (Rows::default(), Vec::new());
+    let mut row_of = Vec::with_capacity(tree.len());
+    let mut ids = 0..tree.len();
+    while let Some(part) = slice.part(&mut ids).await {
+        row_of
+            .extend(part.map(|id| row_of_node(tree, CallNodeId(id as u32), &mut rows, &mut sums)));
+    }
+    add_up_in_slices(tree, &row_of, &mut sums, slice).await;
+    (sums, row_of)
 }
 
-impl FunctionSumBuilder {
-    /// Goes through so many more call nodes of the tree, which is the same each time; true when there
-    /// are none left.
-    pub fn step(&mut self, tree: &CallTree, call_nodes: usize) -> bool {
-        if let Some(adding) = &mut self.adding {
-            return adding.step(tree, &self.row_of, &mut self.sums, call_nodes);
-        }
-        for id in tree.ids().skip(self.row_of.len()).take(call_nodes) {
-            let row = self.row(tree, id);
-            self.row_of.push(row);
-        }
-        if self.row_of.len() == tree.len() {
-            self.adding = Some(RowSums::new(self.sums.len()));
-        }
-        false
+fn row_of_node(
+    tree: &CallTree,
+    id: CallNodeId,
+    rows: &mut Rows,
+    sums: &mut Vec<FunctionSum>,
+) -> u32 {
+    let label = function_of(tree.label(id));
+    let Some(row) = rows.row(label) else { return NO_ROW };
+    if *row == NO_ROW {
+        *row = sums.len() as u32;
+        let (self_sum, total) = (Sum::default(), Sum::default());
+        let inlined = Inlining::Always;
+        sums.push(FunctionSum { label, self_sum, total, inlined, heaviest: id });
     }
-
-    fn row(&mut self, tree: &CallTree, id: CallNodeId) -> u32 {
-        let label = function_of(tree.label(id));
-        let Some(row) = self.rows.row(label) else { return NO_ROW };
-        if *row == NO_ROW {
-            *row = self.sums.len() as u32;
-            let (self_sum, total) = (Sum::default(), Sum::default());
-            let inlined = Inlining::Always;
-            self.sums.push(FunctionSum { label, self_sum, total, inlined, heaviest: id });
-        }
-        *row
-    }
+    *row
 }
 
 /// A row that call nodes are added up in.
@@ -103,33 +91,22 @@ pub(super) trait SumRow {
 /// to each other, what went through it. `row_of` has a position in `rows` for each call node, or
 /// [`NO_ROW`].
 pub(super) fn add_up(tree: &CallTree, row_of: &[u32], rows: &mut [impl SumRow]) {
-    let mut adding = RowSums::new(rows.len());
-    while !adding.step(tree, row_of, rows, usize::MAX) {}
+    at_once(async |slice| add_up_in_slices(tree, row_of, rows, slice).await);
 }
 
-/// The same in steps.
-struct RowSums {
-    /// How many call nodes of each row lie on the walk's path.
-    on_path: Vec<u32>,
-    open: Vec<(CallNodeId, Visit)>,
-}
-
-impl RowSums {
-    fn new(rows: usize) -> Self {
-        Self { on_path: vec![0; rows], open: vec![(CallNodeId::ROOT, Visit::Enter)] }
-    }
-
-    /// Visits so many more call nodes; true when there are none left.
-    fn step(
-        &mut self,
-        tree: &CallTree,
-        row_of: &[u32],
-        rows: &mut [impl SumRow],
-        call_nodes: usize,
-    ) -> bool {
-        let Self { on_path, open } = self;
-        for _ in 0..call_nodes {
-            let Some((id, visit)) = open.pop() else { return true };
+async fn add_up_in_slices(
+    tree: &CallTree,
+    row_of: &[u32],
+    rows: &mut [impl SumRow],
+    slice: &Slice,
+) {
+    // How many call nodes of each row lie on the walk's path.
+    let mut on_path = vec![0_u32; rows.len()];
+    let mut open = vec![(CallNodeId::ROOT, Visit::Enter)];
+    let mut visits = 0..2 * tree.len();
+    while let Some(part) = slice.part(&mut visits).await {
+        for _ in part {
+            let Some((id, visit)) = open.pop() else { return };
             if visit == Visit::Enter {
                 open.push((id, Visit::Leave));
                 open.extend(tree.children(id).iter().rev().map(|&child| (child, Visit::Enter)));
@@ -149,7 +126,6 @@ impl RowSums {
             rows[row].add_self(tree, id);
             on_path[row] += 1;
         }
-        false
     }
 }
 
@@ -294,53 +270,26 @@ pub fn ordered(
     tree: &CallTree,
     order: FunctionOrder,
 ) -> Vec<FunctionSum> {
-    let mut ordering = OrderingFunctions::new(order);
-    while !ordering.step((profile, symbols), tree, usize::MAX) {}
-    ordering.finish()
+    at_once(async |slice| ordered_in_slices(profile, symbols, tree, order, slice).await)
 }
 
-/// The functions of a call tree while they are put in order.
-pub struct OrderingFunctions {
+/// The same in slices of call nodes.
+pub async fn ordered_in_slices(
+    profile: &Profile,
+    symbols: &Symbols,
+    tree: &CallTree,
     order: FunctionOrder,
-    summing: FunctionSumBuilder,
-    is_summed: bool,
-    /// Rows that were sorted, so many at a time: in the end these runs are merged.
-    sorted: usize,
-}
-
-impl OrderingFunctions {
-    /// Nothing is summed yet.
-    pub fn new(order: FunctionOrder) -> Self {
-        Self { order, summing: FunctionSumBuilder::default(), is_summed: false, sorted: 0 }
+    slice: &Slice,
+) -> Vec<FunctionSum> {
+    let (mut sums, _) = sums_by_row(tree, slice).await;
+    // Runs are sorted, and in the end merged.
+    let mut rows = 0..sums.len();
+    while let Some(run) = slice.part(&mut rows).await {
+        sort((profile, symbols), &mut sums[run], order);
     }
-
-    /// Goes on for about as long as so many call nodes take; true when there is no more to do. Tree
-    /// and names are the same each time.
-    pub fn step(
-        &mut self,
-        (profile, symbols): (&Profile, &Symbols),
-        tree: &CallTree,
-        call_nodes: usize,
-    ) -> bool {
-        if !self.is_summed {
-            self.is_summed = self.summing.step(tree, call_nodes);
-            return false;
-        }
-        let Self { summing: FunctionSumBuilder { sums, .. }, sorted, order, .. } = self;
-        let is_last = *sorted == sums.len();
-        let rows = match is_last {
-            true => 0..sums.len(),
-            false => *sorted..sorted.saturating_add(call_nodes).min(sums.len()),
-        };
-        sort((profile, symbols), &mut sums[rows.clone()], *order);
-        *sorted = rows.end;
-        is_last
-    }
-
-    /// The functions.
-    pub fn finish(self) -> Vec<FunctionSum> {
-        self.summing.sums
-    }
+    slice.rest().await;
+    sort((profile, symbols), &mut sums, order);
+    sums
 }
 
 fn sort((profile, symbols): (&Profile, &Symbols), sums: &mut [FunctionSum], order: FunctionOrder) {

@@ -5,6 +5,7 @@
 //! only itself. `/…/` in place of a word is a regular expression. Texts come from people, and from
 //! links: how long they are and how large the expressions is limited, and time with it.
 
+use perftab_perfdata::slice::{Slice, at_once};
 use perftab_perfdata::sorting::sort_by_key;
 use std::collections::HashMap;
 use std::fmt;
@@ -14,7 +15,7 @@ use perftab_profile::{DsoId, Profile};
 use regex_lite::{Regex, RegexBuilder};
 
 use crate::call_tree::{CallNodeId, CallTree, Label};
-use crate::functions::{self, FunctionSumBuilder};
+use crate::functions;
 use crate::inverted::Inverted;
 use crate::label::Labels;
 use crate::weights::Sum;
@@ -272,7 +273,7 @@ fn in_files(profile: &Profile, symbols: &Symbols, pattern: &Pattern) -> HashMap<
 }
 
 /// What a search found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchMatches {
     /// Samples that have at least one match on their stack.
     pub sum: Sum,
@@ -289,87 +290,46 @@ pub fn search(
     tree: &CallTree,
     pattern: &Pattern,
 ) -> SearchMatches {
-    let mut search = TreeSearch::new(pattern.clone());
-    loop {
-        if let Some(found) = search.step((profile, symbols), tree, usize::MAX) {
-            return found;
+    at_once(async |slice| search_in_slices(profile, symbols, tree, pattern, slice).await)
+}
+
+/// The same of a call tree of callees, in slices of call nodes and functions.
+pub async fn search_in_slices(
+    profile: &Profile,
+    symbols: &Symbols,
+    tree: &CallTree,
+    pattern: &Pattern,
+    slice: &Slice,
+) -> SearchMatches {
+    let (sums, row_of) = functions::sums_by_row(tree, slice).await;
+    let mut finder = Finder::new(profile, symbols, pattern);
+    let mut is_found = Vec::with_capacity(sums.len());
+    let mut rows = 0..sums.len();
+    while let Some(part) = slice.part(&mut rows).await {
+        is_found.extend(sums[part].iter().map(|sum| finder.finds(sum.label)));
+    }
+    // By call node: whether it is of a function that is found, or below one.
+    let mut is_below = Vec::with_capacity(tree.len());
+    let mut sum = Sum::default();
+    let mut ids = 0..tree.len();
+    while let Some(part) = slice.part(&mut ids).await {
+        for id in part.map(|id| CallNodeId(id as u32)) {
+            let row = row_of[id.0 as usize] as usize;
+            let before = tree.parent(id).is_some_and(|above| is_below[above.0 as usize]);
+            let is_it = is_found.get(row).is_some_and(|&is_found| is_found);
+            if is_it && !before {
+                sum.add(tree.total(id));
+            }
+            is_below.push(before || is_it);
         }
     }
-}
-
-/// A search of a call tree of callees: with millions of call nodes in several steps.
-pub struct TreeSearch {
-    pattern: Pattern,
-    summing: FunctionSumBuilder,
-    stage: Stage,
-}
-
-enum Stage {
-    /// Functions are summed.
-    Summing,
-    /// By function: whether it is found. Those after are still to be looked at.
-    Finding(FinderCache, Vec<bool>),
-    /// By call node: whether it is of a function that is found, or below one. The samples of those so far.
-    Counting(Vec<bool>, Vec<bool>, Sum),
-}
-
-impl TreeSearch {
-    /// Nothing has been looked at yet.
-    pub fn new(pattern: Pattern) -> Self {
-        Self { pattern, summing: FunctionSumBuilder::default(), stage: Stage::Summing }
-    }
-
-    /// Goes through so many more call nodes or functions. Tree and names are the same each time.
-    pub fn step(
-        &mut self,
-        (profile, symbols): (&Profile, &Symbols),
-        tree: &CallTree,
-        call_nodes: usize,
-    ) -> Option<SearchMatches> {
-        let Self { pattern, summing, stage } = self;
-        *stage = match std::mem::replace(stage, Stage::Summing) {
-            Stage::Summing => match summing.step(tree, call_nodes) {
-                false => Stage::Summing,
-                true => Stage::Finding(Finder::new(profile, symbols, pattern).pause(), Vec::new()),
-            },
-            Stage::Finding(cache, mut is_found) => {
-                let mut finder = Finder::resume(profile, symbols, pattern, cache);
-                let rest = summing.sums[is_found.len()..].iter().take(call_nodes);
-                is_found.extend(rest.map(|sum| finder.finds(sum.label)));
-                match is_found.len() < summing.sums.len() {
-                    true => Stage::Finding(finder.pause(), is_found),
-                    false => Stage::Counting(is_found, Vec::new(), Sum::default()),
-                }
-            }
-            Stage::Counting(is_found, mut is_below, mut sum) => {
-                for id in tree.ids().skip(is_below.len()).take(call_nodes) {
-                    let row = summing.row_of[id.0 as usize] as usize;
-                    let before = tree.parent(id).is_some_and(|above| is_below[above.0 as usize]);
-                    let is_it = is_found.get(row).is_some_and(|&is_found| is_found);
-                    if is_it && !before {
-                        sum.add(tree.total(id));
-                    }
-                    is_below.push(before || is_it);
-                }
-                if is_below.len() == tree.len() {
-                    return Some(self.found(&is_found, sum));
-                }
-                Stage::Counting(is_found, is_below, sum)
-            }
-        };
-        None
-    }
-
-    fn found(&self, is_found: &[bool], sum: Sum) -> SearchMatches {
-        let found = self.summing.sums.iter().zip(is_found).filter(|(_, is_found)| **is_found);
-        let mut found: Vec<_> = found.map(|(sum, _)| sum).collect();
-        sort_by_key(&mut found, |sum| std::cmp::Reverse(sum.total.weight));
-        let functions = found.len() as u32;
-        SearchMatches {
-            sum,
-            functions,
-            matches: found.into_iter().map(|sum| sum.heaviest).collect(),
-        }
+    let found = sums.iter().zip(&is_found).filter(|(_, is_found)| **is_found);
+    let mut found: Vec<_> = found.map(|(sum, _)| sum).collect();
+    sort_by_key(&mut found, |sum| std::cmp::Reverse(sum.total.weight));
+    SearchMatches {
+        sum,
+        functions: found.len() as u32,
+        matches: found.into_iter().map(|sum| sum.heaviest).collect(),
     }
 }
 
