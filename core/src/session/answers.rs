@@ -460,7 +460,7 @@ impl Session {
         let part = |count: usize| from.min(count)..to.clamp(from, count.max(from)).min(count);
         let mut rows = FunctionRows::default();
         if group_by == GroupBy::Function {
-            let all = self.ordered_functions(&query, order);
+            let all = self.ordered_functions(&query, order, to);
             rows.count = all.len() as u32;
             let selves = all.iter().map(|row| row.self_sum.weight);
             rows.largest_self = selves.max().unwrap_or(0) as f64;

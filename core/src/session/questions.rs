@@ -391,7 +391,10 @@ async fn answer(desk: Desk, question: Question) -> Result<Answer, TooSmall> {
         Functions { query, order, group_by, from, to } => {
             let group_by = group_by.unwrap_or_default();
             if group_by == GroupBy::Function {
-                desk.until_done(|session, rows| session.sort_functions(&query, order, rows)).await;
+                desk.until_done(|session, rows| {
+                    session.sort_functions(&query, order, to as usize, rows)
+                })
+                .await;
             }
             let (from, to) = (from as usize, to as usize);
             desk.ask(|it| Answer::Functions(it.functions(&query, order, group_by, from, to)))

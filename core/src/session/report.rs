@@ -191,7 +191,7 @@ impl Session {
         };
         let dsos = self.dsos();
         let shown = self.total(&query);
-        self.order_functions(&query, order);
+        self.order_functions(&query, order, limit);
         let sums = self.functions_in_order(&query);
         let event = self.profile.event(query.event);
         Report {

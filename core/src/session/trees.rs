@@ -12,7 +12,7 @@ use perftab_profile::{FrameId, Profile};
 use perftab_views::build::{BuildStep, BuiltTree, CallTreeBuilder, build};
 use perftab_views::call_tree::{CallNodeId, CallTree, Label, Ways};
 use perftab_views::ends::Ends;
-use perftab_views::functions::{FunctionOrder, FunctionSum, ordered_in_slices};
+use perftab_views::functions::{FunctionOrder, FunctionSum, OrderedFunctions};
 use perftab_views::grouped::{self, GroupBy, GroupRow};
 use perftab_views::inverted::Inverted;
 use perftab_views::label::OwnCode;
@@ -45,7 +45,7 @@ pub(super) struct Trees {
     pub cached: Vec<CachedTree>,
     in_progress: Option<TreeInProgress>,
     /// Functions of a query that are being put in order.
-    ordering: Option<(Query, FunctionOrder, Work<Vec<FunctionSum>>)>,
+    ordering: Option<Ordering>,
     /// Of inverted trees that are gone: the call nodes that were opened, which gave them their numbers.
     opened: Vec<(Query, Vec<CallNodeId>)>,
     /// Those of generations before this one, the oldest first: few.
@@ -73,7 +73,7 @@ pub(super) struct CachedTree {
     query: Query,
     pub tree: Tree,
     pub account: Account,
-    functions: Option<(FunctionOrder, Vec<FunctionSum>)>,
+    functions: Option<(FunctionOrder, OrderedFunctions)>,
     grouped: Option<(FunctionOrder, GroupBy, Vec<GroupRow>)>,
     /// Where samples end, if that was asked for.
     ends: Arc<Ends>,
@@ -95,12 +95,20 @@ pub enum TreeDetail {
     Ends,
 }
 
+/// The functions of a query while the first so many are put in order.
+struct Ordering {
+    query: Query,
+    order: FunctionOrder,
+    count: usize,
+    work: Work<OrderedFunctions>,
+}
+
 /// What views show of a tree.
 struct Shown {
     query: Query,
     detail: TreeDetail,
-    /// If they show functions.
-    order: Option<FunctionOrder>,
+    /// If they show functions: their order, and how many of them.
+    functions: Option<(FunctionOrder, usize)>,
 }
 
 /// A call tree, all of it or as far as it was opened.
@@ -194,7 +202,7 @@ impl Trees {
         self.cached.last().map(|CachedTree { query, functions, ends, .. }| Shown {
             query: query.clone(),
             detail: if ends.are_known() { TreeDetail::Ends } else { TreeDetail::Tree },
-            order: functions.as_ref().map(|(order, _)| *order),
+            functions: functions.as_ref().map(|(order, functions)| (*order, functions.first())),
         })
     }
 
@@ -236,7 +244,7 @@ impl Trees {
         cached.retain(|cached| {
             let is_forgotten = is_forgotten(cached);
             // It has a share of the tree.
-            ordering.take_if(|(of, _, _)| is_forgotten && *of == cached.query);
+            ordering.take_if(|ordering| is_forgotten && ordering.query == cached.query);
             if let Tree::Inverted(inverted) = &cached.tree
                 && is_forgotten
             {
@@ -358,9 +366,12 @@ impl Session {
         }
     }
 
-    fn make_shown(&mut self, Shown { query, detail, order }: &Shown, rows: usize) -> ScanStep<()> {
-        match (self.make_tree(query, *detail, rows), *order) {
-            (ScanStep::Done(()), Some(order)) => self.sort_functions(query, order, rows),
+    fn make_shown(&mut self, shown: &Shown, rows: usize) -> ScanStep<()> {
+        let Shown { query, detail, functions } = shown;
+        match (self.make_tree(query, *detail, rows), *functions) {
+            (ScanStep::Done(()), Some((order, count))) => {
+                self.sort_functions(query, order, count, rows)
+            }
             (step, _) => step,
         }
     }
@@ -468,26 +479,29 @@ impl Session {
         (&self.profile, &self.symbols, tree.get(), ends)
     }
 
-    /// The functions of a query of callees in order. A table that scrolls asks for the same ones again.
+    /// The functions of a query of callees, at least the first `count` of them in order.
     pub(super) fn ordered_functions(
         &mut self,
         query: &Query,
         order: FunctionOrder,
+        count: usize,
     ) -> &[FunctionSum] {
-        self.order_functions(query, order);
+        self.order_functions(query, order, count);
         self.functions_in_order(query)
     }
 
-    pub(super) fn order_functions(&mut self, query: &Query, order: FunctionOrder) {
-        while let ScanStep::More { .. } = self.sort_functions(query, order, usize::MAX) {}
+    pub(super) fn order_functions(&mut self, query: &Query, order: FunctionOrder, count: usize) {
+        while let ScanStep::More { .. } = self.sort_functions(query, order, count, usize::MAX) {}
     }
 
-    /// Puts the functions of a query's callees in order: makes the tree if that is not there, and goes
-    /// on for about as long as so many rows of samples take. Whoever stops in between can go on later.
+    /// Puts the first `count` functions of a query's callees in order: makes the tree if that is not
+    /// there, and goes on for about as long as so many rows of samples take. Whoever stops in between can
+    /// go on later.
     pub fn sort_functions(
         &mut self,
         query: &Query,
         order: FunctionOrder,
+        count: usize,
         rows: usize,
     ) -> ScanStep<()> {
         let query = &Query { direction: Direction::Callees, around: None, ..query.clone() };
@@ -498,26 +512,34 @@ impl Session {
         let Some(CachedTree { tree: Tree::Whole(tree), functions, .. }) = cached.last_mut() else {
             return ScanStep::Done(());
         };
-        if functions.as_ref().is_some_and(|(known, _)| *known == order) {
+        let of_order = functions.take_if(|(known, _)| *known == order);
+        if of_order.as_ref().is_some_and(|(_, functions)| functions.has_first(count)) {
+            *functions = of_order;
             return ScanStep::Done(());
         }
-        let is_it = |(of, by, work): &(Query, FunctionOrder, Work<_>)| {
-            of == query && *by == order && work.goes_on()
+        let is_it = |begun: &Ordering| {
+            (&begun.query, begun.order, begun.count) == (query, order, count)
+                && begun.work.goes_on()
         };
-        let (_, _, begun) = match ordering {
+        let begun = match ordering {
             Some(begun) if is_it(begun) => begun,
             _ => {
                 let (profile, tree) = (Rc::clone(profile), Arc::clone(tree));
+                let before = of_order.map(|(_, functions)| functions);
                 let work = symbols.read(|symbols| {
                     Work::new(async move |slice| {
                         let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);
-                        ordered_in_slices(&profile, &symbols, &tree, order, &slice).await
+                        let functions = match before {
+                            Some(functions) => functions,
+                            None => OrderedFunctions::new(&tree, &slice).await,
+                        };
+                        functions.with_first((&profile, &symbols), order, count, &slice).await
                     })
                 });
-                ordering.insert((query.clone(), order, work))
+                ordering.insert(Ordering { query: query.clone(), order, count, work })
             }
         };
-        let Some(ordered) = begun.step(rows) else {
+        let Some(ordered) = begun.work.step(rows) else {
             return ScanStep::More { done: 0, total: 1 };
         };
         *ordering = None;
@@ -528,7 +550,9 @@ impl Session {
     /// Those that [`Self::order_functions`] has put in order.
     pub(super) fn functions_in_order(&self, query: &Query) -> &[FunctionSum] {
         let cached = self.trees.cached.iter().find(|cached| cached.query == *query);
-        cached.and_then(|cached| cached.functions.as_ref()).map_or(&[], |(_, functions)| functions)
+        cached
+            .and_then(|cached| cached.functions.as_ref())
+            .map_or(&[], |(_, functions)| functions.all())
     }
 
     /// The files, DSOs or threads of a query of callees in order; no functions.

@@ -263,45 +263,107 @@ pub struct FunctionRow {
     pub marks: u8,
 }
 
-/// The functions of a call tree, in order.
-pub fn ordered(
-    profile: &Profile,
-    symbols: &Symbols,
-    tree: &CallTree,
-    order: FunctionOrder,
-) -> Vec<FunctionSum> {
-    at_once(async |slice| ordered_in_slices(profile, symbols, tree, order, slice).await)
+/// The functions of a call tree, as many of them in order as were asked for: of hundreds of thousands a
+/// table shows the first, and to put all in order takes as long as to make the tree.
+#[derive(Default)]
+pub struct OrderedFunctions {
+    sums: Vec<FunctionSum>,
+    /// So many are in order, and before all others.
+    in_order: usize,
 }
 
-/// The same in slices of call nodes.
-pub async fn ordered_in_slices(
-    profile: &Profile,
-    symbols: &Symbols,
-    tree: &CallTree,
-    order: FunctionOrder,
-    slice: &Slice,
-) -> Vec<FunctionSum> {
-    let (mut sums, _) = sums_by_row(tree, slice).await;
-    // Runs are sorted, and in the end merged.
-    let mut rows = 0..sums.len();
-    while let Some(run) = slice.part(&mut rows).await {
-        sort((profile, symbols), &mut sums[run], order);
+/// At least so many are put in order at once.
+const FIRST: usize = 1024;
+
+impl OrderedFunctions {
+    /// None is in order yet. In slices of call nodes.
+    pub async fn new(tree: &CallTree, slice: &Slice) -> Self {
+        let (sums, _) = sums_by_row(tree, slice).await;
+        Self { sums, in_order: 0 }
     }
-    slice.rest().await;
-    sort((profile, symbols), &mut sums, order);
-    sums
+
+    /// With at least the first `count` in order, or all if there are fewer; those that are must be in the
+    /// same order. In slices of functions.
+    pub async fn with_first(
+        mut self,
+        names: (&Profile, &Symbols),
+        order: FunctionOrder,
+        count: usize,
+        slice: &Slice,
+    ) -> Self {
+        if self.has_first(count) {
+            return self;
+        }
+        // Who scrolls asks for the next ones soon.
+        let count = count.checked_next_power_of_two().map_or(usize::MAX, |count| count.max(FIRST));
+        let rest = &mut self.sums[self.in_order..];
+        let wanted = (count - self.in_order).min(rest.len());
+        let kept = gather_first(names, rest, order, wanted, slice).await;
+        // Runs are sorted, and in the end merged.
+        let mut rows = 0..kept;
+        while let Some(run) = slice.part(&mut rows).await {
+            sort(names, &mut rest[run], order);
+        }
+        slice.rest().await;
+        sort(names, &mut rest[..kept], order);
+        self.in_order += wanted;
+        self
+    }
+
+    /// How many are in order.
+    pub fn first(&self) -> usize {
+        self.in_order
+    }
+
+    /// True if so many are in order, or all.
+    pub fn has_first(&self, count: usize) -> bool {
+        self.in_order >= count.min(self.sums.len())
+    }
+
+    /// All of them: the first ones in order.
+    pub fn all(&self) -> &[FunctionSum] {
+        &self.sums
+    }
+}
+
+/// Moves the first `wanted` functions to the front, in no order, and a few more; how many in all.
+async fn gather_first(
+    (profile, symbols): (&Profile, &Symbols),
+    sums: &mut [FunctionSum],
+    order: FunctionOrder,
+    wanted: usize,
+    slice: &Slice,
+) -> usize {
+    let labels = Labels::new(profile, symbols);
+    let room = wanted.saturating_mul(2);
+    let mut kept = 0;
+    // What is after it is not among the first.
+    let mut last: Option<FunctionSortKey<'_>> = None;
+    let mut rows = 0..sums.len();
+    while let Some(part) = slice.part(&mut rows).await {
+        for row in part {
+            let key = FunctionSortKey::of(profile, &labels, sums[row]);
+            if last.as_ref().is_some_and(|last| key.compare(last, order) == Ordering::Greater) {
+                continue;
+            }
+            sums.swap(row, kept);
+            kept += 1;
+            if kept == room {
+                sort((profile, symbols), &mut sums[..kept], order);
+                kept = wanted;
+                last = Some(FunctionSortKey::of(profile, &labels, sums[wanted - 1]));
+            }
+        }
+    }
+    kept
 }
 
 fn sort((profile, symbols): (&Profile, &Symbols), sums: &mut [FunctionSum], order: FunctionOrder) {
     let labels = Labels::new(profile, symbols);
-    let keyed = sums.iter().map(|&sum| FunctionSortKey {
-        name: labels.name_key(sum.label),
-        dso: labels.dso(sum.label).map(|dso| profile.dsos.get(dso).name()),
-        sum,
-    });
+    let keyed = sums.iter().map(|&sum| FunctionSortKey::of(profile, &labels, sum));
     let mut keyed: Vec<FunctionSortKey<'_>> = keyed.collect();
     // Not through a pointer (perfdata::sorting): a table of many functions took a fifth longer.
-    keyed.sort_by(|a, b| order.compare(a, b));
+    keyed.sort_by(|a, b| a.compare(b, order));
     sums.iter_mut().zip(keyed).for_each(|(sum, keyed)| *sum = keyed.sum);
 }
 
@@ -312,6 +374,19 @@ struct FunctionSortKey<'a> {
     sum: FunctionSum,
     name: NameKey<'a>,
     dso: Option<&'a str>,
+}
+
+impl<'a> FunctionSortKey<'a> {
+    fn of(profile: &'a Profile, labels: &Labels<'a>, sum: FunctionSum) -> Self {
+        let dso = labels.dso(sum.label).map(|dso| profile.dsos.get(dso).name());
+        Self { sum, name: labels.name_key(sum.label), dso }
+    }
+
+    /// Never equal, so that it does not matter in what order they are met.
+    fn compare(&self, other: &Self, order: FunctionOrder) -> Ordering {
+        let by_number = || self.sum.label.function().cmp(&other.sum.label.function());
+        order.compare(self, other).then_with(by_number)
+    }
 }
 
 impl Orderable for FunctionSortKey<'_> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use perftab_perfdata::slice::in_slices_of;
+use perftab_perfdata::slice::{at_once, in_slices_of};
 use perftab_profile::{Event, EventId, EventOrigin, Sample};
 
 use super::build::build_with_ends;
@@ -11,10 +11,12 @@ use super::ends::RemainingSamples;
 use super::fixture::{Fixture, fixture, lines, tree_text, ungrouped};
 use super::flame_graph::{FlameGraph, NONE, Unnamed, Window, layout};
 use super::function_ref::FunctionRef;
-use super::functions::{self, FunctionKey, FunctionOrder, SortDirection};
-use super::label::mark;
-use super::label::{Labels, OwnCode};
+use super::functions::{
+    self, FunctionKey, FunctionOrder, FunctionSum, OrderedFunctions, SortDirection,
+};
+use super::label::{Labels, OwnCode, mark};
 use super::search::{self, Pattern};
+use super::step_algebra_tests::Random;
 use super::transform::Transform;
 use super::{Direction, Group, Query, coverage};
 
@@ -110,11 +112,62 @@ fn a_sample_without_frames_belongs_to_its_group() {
 
 fn function_text(fixture: &Fixture, order: FunctionOrder) -> String {
     let tree = CallTree::new(&fixture.profile, &fixture.symbols, &Query::default());
-    functions::ordered(&fixture.profile, &fixture.symbols, &tree, order)
-        .into_iter()
-        .map(|sum| functions::row(&Labels::new(&fixture.profile, &fixture.symbols), sum))
+    let names = (&fixture.profile, &fixture.symbols);
+    let ordered = at_once(async |slice| {
+        let functions = OrderedFunctions::new(&tree, slice).await;
+        functions.with_first(names, order, usize::MAX, slice).await
+    });
+    let functions = ordered.all().iter();
+    functions
+        .map(|&sum| functions::row(&Labels::new(&fixture.profile, &fixture.symbols), sum))
         .map(|row| format!("{} {} {}\n", row.name, row.sum.self_sum.weight, row.sum.total.weight))
         .collect()
+}
+
+/// Whatever was asked for before, and in slices of any size: the first so many are those of a plain sort.
+#[test]
+fn the_first_functions_are_the_first_of_all() {
+    // 5,000 functions with weights of 1 to 40, so that most stand by name.
+    let stacks: String = (0..5000u32)
+        .map(|number| format!("f{} {}\n", number * 7919 % 5000, 1 + number * number % 40))
+        .collect();
+    let fixture = fixture(&stacks);
+    let names = (&fixture.profile, &fixture.symbols);
+    let labels = Labels::new(&fixture.profile, &fixture.symbols);
+    let tree = CallTree::new(&fixture.profile, &fixture.symbols, &Query::default());
+    let text = |sum: &FunctionSum| (sum.self_sum.weight, labels.text(sum.label));
+    let mut random = Random(11);
+    for direction in [SortDirection::Descending, SortDirection::Ascending] {
+        for key in [FunctionKey::SelfWeight, FunctionKey::Name] {
+            let order = FunctionOrder { key, direction };
+            let mut expected: Vec<_> = at_once(async |slice| {
+                OrderedFunctions::new(&tree, slice).await.all().iter().map(text).collect()
+            });
+            expected.sort_by(|(weight_a, name_a), (weight_b, name_b)| {
+                let (by_weight, by_name) = (weight_a.cmp(weight_b), name_a.cmp(name_b));
+                match (key, direction) {
+                    (FunctionKey::Name, SortDirection::Ascending) => by_name,
+                    (FunctionKey::Name, SortDirection::Descending) => by_name.reverse(),
+                    (_, SortDirection::Ascending) => by_weight.then(by_name),
+                    (_, SortDirection::Descending) => by_weight.reverse().then(by_name),
+                }
+            });
+            let mut functions = at_once(async |slice| OrderedFunctions::new(&tree, slice).await);
+            for count in [1, 1024, 1025, 3000, 2000, 9000] {
+                let slices = 1 + random.below(700);
+                let before = std::mem::take(&mut functions);
+                functions = in_slices_of(slices, async |slice| {
+                    before.with_first(names, order, count, slice).await
+                });
+                assert!(functions.has_first(count));
+                let first = functions.all().iter().take(count).map(text);
+                assert!(
+                    first.eq(expected.iter().take(count).cloned()),
+                    "{order:?} {count} {slices}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
