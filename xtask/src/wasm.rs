@@ -27,7 +27,7 @@ pub enum Std {
 pub struct Facade {
     /// The WebAssembly; its JavaScript lies beside it.
     pub wasm: PathBuf,
-    /// The same in LZMA, as the page carries it.
+    /// The same as the page carries it.
     pub packed: PathBuf,
 }
 
@@ -121,7 +121,7 @@ fn flags() -> Result<String> {
 fn bind(finish: Finish, built: &Path) -> Result<Facade> {
     let bound = finish.folder("wasm-bound");
     let wasm = bound.join("perftab_web_bg.wasm");
-    let packed = wasm.with_extension("wasm.lzma");
+    let packed = wasm.with_extension("wasm.packed");
     let bundler = root().join("xtask/bundle/src");
     let inputs = [built, &bundler];
     let outputs = [&*wasm, &packed, &bound.join("perftab_web.js")];

@@ -30,7 +30,7 @@ class ArrivingWorker implements Port {
       worker.onmessage = (event) => this.onmessage?.(event);
       worker.onerror = (event) => this.onerror?.(event);
       this.#worker = worker;
-      // LZMA in base64.
+      // A packed module in base64.
       worker.postMessage({ type: "start", script, wasm: await dataBlock("wasm") } satisfies Request);
       for (const message of this.#waiting ?? []) {
         worker.postMessage(message);

@@ -1,5 +1,5 @@
-// LZMA, as `xz --format=lzma` writes it. In it the session's code is a quarter smaller than in gzip, which browsers unpack
-// themselves.
+// LZMA, as `xz --format=lzma` writes it. The streams of the session's code (packed_wasm.ts) are a quarter smaller in it
+// than in gzip, which browsers unpack themselves.
 //
 // After the specification of the format in the LZMA SDK. Positions decide nothing here (`lp` and `pb` are 0). Damaged bytes
 // give an error, or something that is no WebAssembly.

@@ -1,0 +1,201 @@
+// The session's code as the page carries it: WebAssembly taken apart into streams, each of them LZMA. What indexes of local
+// variables are like says nothing about constants or offsets, so this is a tenth smaller than LZMA of the whole.
+//
+// A file has the size of the module, then each stream with the size it is packed to before it: the module without the bodies
+// of its functions, and what these consist of (xtask/bundle/src/streams.rs, which writes it). How long a body is follows from
+// what is in it. Damaged bytes give an error, or something that is no WebAssembly.
+
+import { unpackLzma } from "./lzma.ts";
+
+/** The module without bodies; instructions with all that has no stream of its own; and immediates of instructions. */
+const [REST, CODE, LOCALS, OFFSETS, CONSTANTS, LABELS] = [0, 1, 2, 3, 4, 5];
+const STREAMS = 6;
+
+/** What else an immediate may be but a number of a stream. No immediate is of REST. */
+const NONE = 0;
+const FOUR_BYTES = 6;
+const EIGHT_BYTES = 7;
+/** A number, and as many more as it says. */
+const LIST = 8;
+
+/** Room for what is told to be larger is not made. */
+const MOST = 1 << 26;
+const CODE_SECTION = 10;
+const [FIRST_BLOCK, LAST_BLOCK, END, PREFIX] = [0x02, 0x04, 0x0b, 0xfc];
+
+const DAMAGED = "WebAssembly that is damaged";
+
+/** Both immediates of an instruction, by opcode; from one that is named here to another. What is not named has none. */
+const IMMEDIATES = table([
+  [0x02, 0x04, CODE, NONE],
+  [0x0c, 0x0d, LABELS, NONE],
+  [0x0e, 0x0e, LIST, CODE],
+  [0x10, 0x10, CODE, NONE],
+  [0x11, 0x11, CODE, CODE],
+  [0x1c, 0x1c, LIST, NONE],
+  [0x20, 0x22, LOCALS, NONE],
+  [0x23, 0x26, CODE, NONE],
+  [0x28, 0x3e, CODE, OFFSETS],
+  [0x3f, 0x40, CODE, NONE],
+  [0x41, 0x41, CONSTANTS, NONE],
+  [0x42, 0x42, CODE, NONE],
+  [0x43, 0x43, FOUR_BYTES, NONE],
+  [0x44, 0x44, EIGHT_BYTES, NONE],
+  [0xd0, 0xd0, CODE, NONE],
+  [0xd2, 0xd2, CODE, NONE],
+]);
+
+/** Of instructions with a second opcode behind PREFIX. */
+const PREFIXED = table([
+  [0x08, 0x11, CODE, NONE],
+  [0x08, 0x08, CODE, CODE],
+  [0x0a, 0x0a, CODE, CODE],
+  [0x0c, 0x0c, CODE, CODE],
+  [0x0e, 0x0e, CODE, CODE],
+]);
+
+function table(ranges: [from: number, to: number, first: number, second: number][]): Uint8Array {
+  const pairs = new Uint8Array(2 * 256);
+  for (const [from, to, first, second] of ranges) {
+    for (let opcode = from; opcode <= to; opcode++) {
+      pairs.set([first, second], 2 * opcode);
+    }
+  }
+  return pairs;
+}
+
+/** The module that a file holds. */
+export function unpackWasm(file: Uint8Array): Uint8Array<ArrayBuffer> {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  const streams: Uint8Array[] = [];
+  let at = 4;
+  while (streams.length < STREAMS) {
+    const size = view.getUint32(at, true);
+    streams.push(unpackLzma(file.subarray(at + 4, at + 4 + size)));
+    at += 4 + size;
+  }
+  return joined(streams, view.getUint32(0, true));
+}
+
+/** The module of so many bytes that was taken apart into these. */
+export function joined(streams: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  if (size > MOST) {
+    throw new Error(DAMAGED);
+  }
+  const module = new Module(streams, size);
+  module.bytes(REST, 8);
+  for (let section = 0; section !== CODE_SECTION; ) {
+    section = module.number(REST);
+    const length = module.number(REST);
+    if (section !== CODE_SECTION) module.bytes(REST, length);
+  }
+  for (let left = module.number(REST); left > 0; left--) {
+    module.body();
+  }
+  module.bytes(REST, size);
+  return module.whole();
+}
+
+/** A module that grows. Whatever is written beyond its end is dropped. */
+class Module {
+  readonly #streams: readonly Uint8Array[];
+  /** How far each stream is used up. */
+  readonly #used = new Uint32Array(STREAMS);
+  readonly #out: Uint8Array<ArrayBuffer>;
+  #at = 0;
+
+  constructor(streams: readonly Uint8Array[], size: number) {
+    this.#streams = streams;
+    this.#out = new Uint8Array(size);
+  }
+
+  whole(): Uint8Array<ArrayBuffer> {
+    if (this.#at !== this.#out.length) {
+      throw new Error(DAMAGED);
+    }
+    return this.#out;
+  }
+
+  /** So many bytes, or what there is. */
+  bytes(stream: number, count: number): void {
+    const from = this.#used[stream] as number;
+    const bytes = (this.#streams[stream] as Uint8Array).subarray(from, from + count);
+    if (bytes.length > this.#out.length - this.#at) {
+      throw new Error(DAMAGED);
+    }
+    this.#out.set(bytes, this.#at);
+    this.#at += bytes.length;
+    this.#used[stream] = from + bytes.length;
+  }
+
+  /** A number as WebAssembly writes it: seven bits in each byte, the lowest first. */
+  number(stream: number): number {
+    const bytes = this.#streams[stream] as Uint8Array;
+    let from = this.#used[stream] as number;
+    let number = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = bytes[from++];
+      if (byte === undefined) {
+        throw new Error(DAMAGED);
+      }
+      this.#out[this.#at++] = byte;
+      number |= (byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+    this.#used[stream] = from;
+    return number >>> 0;
+  }
+
+  /** The body of a function, and before it how long that is. */
+  body(): void {
+    const start = this.#at;
+    // Local variables: pairs of a count and a type.
+    this.#numbers(2 * this.number(CODE));
+    for (let depth = 1; depth > 0; ) {
+      const opcode = this.#byte();
+      if (opcode >= FIRST_BLOCK && opcode <= LAST_BLOCK) depth++;
+      else if (opcode === END) depth--;
+      if (opcode === PREFIX) this.#immediates(PREFIXED, this.number(CODE));
+      else this.#immediates(IMMEDIATES, opcode);
+    }
+    const length = numberOf(this.#at - start);
+    this.#out.copyWithin(start + length.length, start, this.#at);
+    this.#out.set(length, start);
+    this.#at += length.length;
+  }
+
+  #byte(): number {
+    const from = this.#used[CODE] as number;
+    const byte = (this.#streams[CODE] as Uint8Array)[from];
+    if (byte === undefined) {
+      throw new Error(DAMAGED);
+    }
+    this.#used[CODE] = from + 1;
+    this.#out[this.#at++] = byte;
+    return byte;
+  }
+
+  #immediates(table: Uint8Array, opcode: number): void {
+    const first = table[2 * opcode] as number;
+    if (first === NONE) return;
+    this.#immediate(first);
+    const second = table[2 * opcode + 1] as number;
+    if (second !== NONE) this.#immediate(second);
+  }
+
+  #immediate(kind: number): void {
+    if (kind < STREAMS) this.number(kind);
+    else if (kind === LIST) this.#numbers(this.number(CODE));
+    else this.bytes(CODE, kind === FOUR_BYTES ? 4 : 8);
+  }
+
+  #numbers(count: number): void {
+    for (let left = count; left > 0; left--) {
+      this.number(CODE);
+    }
+  }
+}
+
+function numberOf(rest: number): number[] {
+  return rest < 0x80 ? [rest] : [(rest & 0x7f) | 0x80, ...numberOf(rest >>> 7)];
+}

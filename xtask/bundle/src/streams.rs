@@ -1,0 +1,202 @@
+//! WebAssembly taken apart into streams that pack better than the whole does.
+//!
+//! The page puts them together again (`www/src/worker/packed_wasm.ts`, which has the same tables).
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// What a module consists of, in the order in which the page has it.
+#[derive(Clone, Copy)]
+pub enum Stream {
+    /// The module without the bodies of its functions.
+    Rest,
+    /// Of each body all that has no stream of its own: instructions, types, the functions that are called.
+    Code,
+    /// Indexes of local variables.
+    Locals,
+    /// Offsets of what is loaded and stored.
+    Offsets,
+    /// Constants of 32 bits.
+    Constants,
+    /// Labels that are branched to.
+    Labels,
+}
+
+impl Stream {
+    pub const ALL: [Stream; 6] = [
+        Stream::Rest,
+        Stream::Code,
+        Stream::Locals,
+        Stream::Offsets,
+        Stream::Constants,
+        Stream::Labels,
+    ];
+
+    /// Bits of the byte before that decide how LZMA takes one: what packs each best.
+    pub fn context_bits(self) -> u32 {
+        match self {
+            Stream::Rest | Stream::Constants | Stream::Offsets => 2,
+            Stream::Code | Stream::Labels => 4,
+            Stream::Locals => 0,
+        }
+    }
+}
+
+/// What follows an opcode.
+#[derive(Clone, Copy)]
+enum Immediate {
+    /// A number.
+    Number(Stream),
+    /// Bytes of a floating-point number.
+    Bytes(usize),
+    /// A number, and as many more as it says.
+    List,
+}
+
+const CODE_SECTION: u8 = 10;
+const END: u8 = 0x0b;
+const PREFIX: u8 = 0xfc;
+
+/// Of opcodes that are not named here the page knows nothing: what is said of [`instruction`] ends there.
+fn immediates(opcode: u8) -> Option<&'static [Immediate]> {
+    use Immediate::{Bytes, List, Number};
+    use Stream::{Code, Constants, Labels, Locals, Offsets};
+    Some(match opcode {
+        0x02..=0x04 | 0x10 | 0x23..=0x26 | 0x3f..=0x40 | 0x42 | 0xd0 | 0xd2 => &[Number(Code)],
+        0x0c..=0x0d => &[Number(Labels)],
+        0x0e => &[List, Number(Code)],
+        0x11 => &[Number(Code), Number(Code)],
+        0x1c => &[List],
+        0x20..=0x22 => &[Number(Locals)],
+        0x28..=0x3e => &[Number(Code), Number(Offsets)],
+        0x41 => &[Number(Constants)],
+        0x43 => &[Bytes(4)],
+        0x44 => &[Bytes(8)],
+        0x00..=0x01 | 0x05 | 0x0b | 0x0f | 0x1a..=0x1b | 0x45..=0xc4 | 0xd1 => &[],
+        _ => return None,
+    })
+}
+
+/// Of instructions with a second opcode behind [`PREFIX`].
+fn prefixed_immediates(opcode: u64) -> Option<&'static [Immediate]> {
+    const NUMBER: Immediate = Immediate::Number(Stream::Code);
+    Some(match opcode {
+        0x00..=0x07 => &[],
+        0x09 | 0x0b | 0x0d | 0x0f..=0x11 => &[NUMBER],
+        0x08 | 0x0a | 0x0c | 0x0e => &[NUMBER, NUMBER],
+        _ => return None,
+    })
+}
+
+/// The streams of a module.
+pub fn split(module: &[u8]) -> Result<[Vec<u8>; 6]> {
+    let mut splitter = Splitter { rest: module, streams: Default::default() };
+    splitter.bytes(Stream::Rest, 8)?;
+    loop {
+        let section = splitter.byte(Stream::Rest)?;
+        let length = splitter.number(Stream::Rest)?;
+        if section == CODE_SECTION {
+            break;
+        }
+        splitter.bytes(Stream::Rest, length as usize)?;
+    }
+    for _ in 0..splitter.number(Stream::Rest)? {
+        splitter.body()?;
+    }
+    splitter.bytes(Stream::Rest, splitter.rest.len())?;
+    Ok(splitter.streams)
+}
+
+struct Splitter<'a> {
+    rest: &'a [u8],
+    streams: [Vec<u8>; 6],
+}
+
+impl<'a> Splitter<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        let (taken, rest) =
+            self.rest.split_at_checked(count).context("the WebAssembly ends early")?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn bytes(&mut self, stream: Stream, count: usize) -> Result<()> {
+        let taken = self.take(count)?;
+        self.streams[stream as usize].extend(taken);
+        Ok(())
+    }
+
+    fn byte(&mut self, stream: Stream) -> Result<u8> {
+        self.bytes(stream, 1)?;
+        self.streams[stream as usize].last().copied().context("no byte")
+    }
+
+    /// A number as WebAssembly writes it: seven bits in each byte, the lowest first. The sign is left out.
+    fn number(&mut self, stream: Stream) -> Result<u64> {
+        let (number, length) = number(self.rest)?;
+        self.bytes(stream, length)?;
+        Ok(number)
+    }
+
+    fn body(&mut self) -> Result<()> {
+        let (length, written) = number(self.rest)?;
+        // The page writes it so.
+        ensure!(
+            written == 1 + length.max(1).ilog2() as usize / 7,
+            "a length takes more bytes than it must"
+        );
+        self.take(written)?;
+        let end = self.rest.len().checked_sub(length as usize).context("a body without end")?;
+        // Local variables: pairs of a count and a type.
+        for _ in 0..2 * self.number(Stream::Code)? {
+            self.number(Stream::Code)?;
+        }
+        let mut depth = 1;
+        while depth > 0 {
+            let opcode = self.byte(Stream::Code)?;
+            match opcode {
+                0x02..=0x04 => depth += 1,
+                END => depth -= 1,
+                _ => {}
+            }
+            let immediates = match opcode {
+                PREFIX => prefixed_immediates(self.number(Stream::Code)?),
+                _ => immediates(opcode),
+            };
+            let Some(immediates) = immediates else {
+                bail!("the page knows no instruction {opcode:#x}: add it here and there");
+            };
+            for &immediate in immediates {
+                self.immediate(immediate)?;
+            }
+        }
+        ensure!(self.rest.len() == end, "a body is longer than its instructions");
+        Ok(())
+    }
+
+    fn immediate(&mut self, immediate: Immediate) -> Result<()> {
+        match immediate {
+            Immediate::Number(stream) => {
+                self.number(stream)?;
+            }
+            Immediate::Bytes(count) => self.bytes(Stream::Code, count)?,
+            Immediate::List => {
+                for _ in 0..self.number(Stream::Code)? {
+                    self.number(Stream::Code)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number at the beginning, and in how many bytes it is written.
+fn number(bytes: &[u8]) -> Result<(u64, usize)> {
+    let mut number = 0;
+    for (place, &byte) in bytes.iter().enumerate().take(10) {
+        number |= u64::from(byte & 0x7f) << (7 * place);
+        if byte < 0x80 {
+            return Ok((number, place + 1));
+        }
+    }
+    bail!("a number without end")
+}
