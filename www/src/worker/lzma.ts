@@ -21,8 +21,10 @@ type Odds = Uint16Array<ArrayBuffer>;
 
 const unknown = (count: number): Odds => new Uint16Array(count).fill(1024);
 
-/** What a file of this format holds. */
-export function unpackLzma(file: Uint8Array): Uint8Array<ArrayBuffer> {
+const NOTHING = new Uint8Array();
+
+/** What a file of this format holds. It may copy from what was known before. */
+export function unpackLzma(file: Uint8Array, known = NOTHING): Uint8Array<ArrayBuffer> {
   if (file.length < HEADER + 5) {
     throw new Error(DAMAGED);
   }
@@ -32,7 +34,8 @@ export function unpackLzma(file: Uint8Array): Uint8Array<ArrayBuffer> {
   if (contextBits > 8 || size > MOST) {
     throw new Error("LZMA of a kind that the page does not use");
   }
-  const out = new Uint8Array(size);
+  const out = new Uint8Array(known.length + size);
+  out.set(known);
   const bits = new Bits(file);
   const literals = unknown(0x300 << contextBits);
   const [isMatch, isOld, isNotFirst] = [unknown(STATES), unknown(STATES), unknown(STATES)];
@@ -42,7 +45,7 @@ export function unpackLzma(file: Uint8Array): Uint8Array<ArrayBuffer> {
   // The distances that were used last, each one less than it is.
   let [first, second, third, fourth] = [0, 0, 0, 0];
   let state = 0;
-  for (let at = 0; at < out.length; ) {
+  for (let at = known.length; at < out.length; ) {
     const source = at - first - 1;
     if (bits.one(isMatch, state) === 0) {
       const context = 0x300 * ((at > 0 ? (out[at - 1] as number) : 0) >> (8 - contextBits));
@@ -85,7 +88,7 @@ export function unpackLzma(file: Uint8Array): Uint8Array<ArrayBuffer> {
   if (bits.isOver()) {
     throw new Error(DAMAGED);
   }
-  return out;
+  return out.subarray(known.length);
 }
 
 function lengthOf(bits: Bits, odds: Odds): number {

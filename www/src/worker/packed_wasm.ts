@@ -71,10 +71,37 @@ export function unpackWasm(file: Uint8Array): Uint8Array<ArrayBuffer> {
   let at = 4;
   while (streams.length < STREAMS) {
     const size = view.getUint32(at, true);
-    streams.push(unpackLzma(file.subarray(at + 4, at + 4 + size)));
+    const known = streams.length === REST ? checksumTables() : undefined;
+    streams.push(unpackLzma(file.subarray(at + 4, at + 4 + size), known));
     at += 4 + size;
   }
   return joined(streams, view.getUint32(0, true));
+}
+
+/**
+ * What the module's data begins as if it had before it: tables of CRC-32, of CRC-64 and of bzip2's CRC-32. Libraries carry
+ * them, and no packing makes them smaller.
+ */
+function checksumTables(): Uint8Array<ArrayBuffer> {
+  const tables = new Uint8Array(16 * 1024 + 2048 + 1024);
+  const crc32 = new Uint32Array(tables.buffer, 0, 16 * 256);
+  const crc64 = new BigUint64Array(tables.buffer, 16 * 1024, 256);
+  const bzip2 = new Uint32Array(tables.buffer, 18 * 1024, 256);
+  for (let byte = 0; byte < 256; byte++) {
+    let [short, long, reversed] = [byte, BigInt(byte), byte << 24];
+    for (let bit = 0; bit < 8; bit++) {
+      short = (short >>> 1) ^ (short & 1 ? 0xedb88320 : 0);
+      long = (long >> 1n) ^ (long & 1n ? 0xc96c5795d7870f42n : 0n);
+      reversed = (reversed << 1) ^ (reversed < 0 ? 0x04c11db7 : 0);
+    }
+    [crc32[byte], crc64[byte], bzip2[byte]] = [short, long, reversed];
+  }
+  // Of a byte that others follow.
+  for (let place = 256; place < crc32.length; place++) {
+    const before = crc32[place - 256] as number;
+    crc32[place] = (before >>> 8) ^ (crc32[before & 0xff] as number);
+  }
+  return tables;
 }
 
 /** The module of so many bytes that was taken apart into these. */

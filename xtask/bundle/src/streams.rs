@@ -87,6 +87,32 @@ fn prefixed_immediates(opcode: u64) -> Option<&'static [Immediate]> {
     })
 }
 
+/// What the page knows before it unpacks the first stream, which copies from it: tables of CRC-32, of CRC-64 and of
+/// bzip2's CRC-32. flate2, xz4rust and bzip2 carry them, and no packing makes them smaller.
+pub fn checksum_tables() -> Vec<u8> {
+    let bytes = 0..256u32;
+    let mut crc32: Vec<u32> = bytes
+        .clone()
+        .map(|byte| (0..8).fold(byte, |crc, _| (crc >> 1) ^ ((crc & 1) * 0xedb8_8320)))
+        .collect();
+    // Of a byte that others follow.
+    for place in 256..16 * 256 {
+        let before = crc32[place - 256];
+        crc32.push((before >> 8) ^ crc32[before as usize & 0xff]);
+    }
+    let crc64 = bytes.clone().map(|byte| {
+        (0..8).fold(u64::from(byte), |crc, _| (crc >> 1) ^ ((crc & 1) * 0xc96c_5795_d787_0f42))
+    });
+    let bzip2 = bytes
+        .map(|byte| (0..8).fold(byte << 24, |crc, _| (crc << 1) ^ ((crc >> 31) * 0x04c1_1db7)));
+    crc32
+        .into_iter()
+        .flat_map(u32::to_le_bytes)
+        .chain(crc64.flat_map(u64::to_le_bytes))
+        .chain(bzip2.flat_map(u32::to_le_bytes))
+        .collect()
+}
+
 /// The streams of a module.
 pub fn split(module: &[u8]) -> Result<[Vec<u8>; 6]> {
     let mut splitter = Splitter { rest: module, streams: Default::default() };
