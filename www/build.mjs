@@ -8,13 +8,15 @@
 //                                 service worker, icons
 //   node build.mjs tests OUT_DIR  bundle test/*.test.ts for `node --test`
 //
-// What draws the open screen comes first; the rest may arrive later. The wasm is a data block, streams
+// What draws the open screen comes first; the rest may arrive later. The script is LZMA in base64, too, which a
+// small script unpacks: a seventh less than gzip makes of it. The wasm is a data block, streams
 // of it as LZMA in base64, which the worker unpacks; that is a third less than gzip in base64, which a browser
 // would unpack. A text of more letters than base64 has would save 1 % at most: gzip, in which the page is sent,
 // takes off what base64 adds. The worker is a data block too: its text becomes a Blob and a classic worker.
-// Data blocks do not run, so the content security policy needs the hashes of one script and one style
+// Data blocks do not run, so the content security policy needs the hashes of two scripts and one style
 // sheet only.
 import { build } from "esbuild";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -61,14 +63,14 @@ function rawText(element, text) {
   return text;
 }
 
-// `default-src 'none'` and then only what the page does: one script, one style sheet, a worker from
+// `default-src 'none'` and then only what the page does: two scripts, one style sheet, a worker from
 // a Blob, wasm, and requests to a debuginfod that the user names (any host, hence the schemes). A
 // hosted copy also has a service worker and a manifest, beside it.
-function policy(script, style, kind) {
+function policy(scripts, style, kind) {
   const hosted = kind === "hosted";
   return [
     "default-src 'none'",
-    `script-src ${sha256(script)} 'wasm-unsafe-eval'`,
+    `script-src ${scripts.map(sha256).join(" ")} 'wasm-unsafe-eval'`,
     `style-src ${sha256(style)}`,
     `worker-src blob:${hosted ? " 'self'" : ""}`,
     ...(hosted ? ["manifest-src 'self'"] : []),
@@ -80,20 +82,22 @@ function policy(script, style, kind) {
 }
 
 async function page(out, packedWasm, site) {
-  const [main, worker, style] = await Promise.all([
+  const [boot, main, worker, style] = await Promise.all([
+    bundle("src/boot.ts", browser),
     bundle("src/main.tsx", browser),
     bundle("src/worker/worker.ts", browser),
     bundle("src/style.css", browser),
   ]);
   const wasm = readFileSync(packedWasm);
   await check(packedWasm, wasm);
-  const parts = { main, worker, style, wasm };
+  const packedMain = lzma(main);
+  const parts = { boot, main, packedMain, worker, style, wasm };
   const html = fill({ ...parts, kind: "alone" });
   mkdirSync(dirname(out), { recursive: true });
   writeFileSync(out, html);
   if (site !== undefined) writeSite(site, fill({ ...parts, kind: "hosted" }));
 
-  report("script", gzip(main).length, main.length);
+  report("script", gzip(boot).length + packedMain.length, boot.length + main.length);
   report("worker", gzip(worker).length, worker.length);
   report("style", gzip(style).length, style.length);
   // It begins with the size of what is packed.
@@ -109,12 +113,18 @@ async function check(packedWasm, wasm) {
   if (!plain.equals(unpackWasm(wasm))) throw new Error(`${packedWasm} is not what it was packed from`);
 }
 
+// perftab-bundle has been built when there is WebAssembly.
+function lzma(text) {
+  const command = ["run", "--quiet", "--locked", "--package=perftab-bundle", "--", "lzma"];
+  return execFileSync(process.env.CARGO ?? "cargo", command, { input: text, cwd: www, maxBuffer: 1 << 24 });
+}
+
 // The template with its parts. `kind` is `alone` for a page that is one file wherever it goes, and
 // `hosted` for one that has its manifest beside it: a browser must not look for what is not there.
-function fill({ main, worker, style, wasm, kind }) {
+function fill({ boot, main, packedMain, worker, style, wasm, kind }) {
   const icon = `data:image/svg+xml,${encodeURIComponent(svg().trim())}`;
   const elements = {
-    csp: `<meta http-equiv="Content-Security-Policy" content="${policy(main, style, kind)}">`,
+    csp: `<meta http-equiv="Content-Security-Policy" content="${policy([boot, main], style, kind)}">`,
     icon:
       kind === "hosted"
         ? '<link rel="manifest" href="manifest.webmanifest">\n<link rel="icon" href="icon.svg">'
@@ -123,7 +133,8 @@ function fill({ main, worker, style, wasm, kind }) {
     sample: block("sample", sample()),
     wasm: block("wasm", wasm.toString("base64")),
     worker: block("worker", rawText("script", worker)),
-    main: `<script>${rawText("script", main)}</script>`,
+    main: `<script type="application/octet-stream" id="main">${packedMain.toString("base64")}</script>`,
+    boot: `<script>${rawText("script", boot)}</script>`,
   };
   // The profile marker stays: whoever saves a page with a profile inside replaces it.
   let html = readFileSync(join(www, "index.html"), "utf8");

@@ -1,6 +1,7 @@
 // The sample profile that the page carries: a recording, and the program that it is of. Opened like any other files.
 
 import { signal } from "@preact/signals";
+import { decodeBase64 } from "../session/base64.ts";
 import { dataBlock, hasBlock } from "../session/data_block.ts";
 
 /** Whether the page carries one. One that was saved with a profile has none, which shows when it is here to its end. */
@@ -13,9 +14,5 @@ export async function findSample(): Promise<void> {
 /** The recording first, then what names it. */
 export async function sampleFiles(): Promise<File[]> {
   const files = JSON.parse(await dataBlock("sample")) as [name: string, content: string][];
-  return files.map(([name, content]) => new File([decoded(content)], name));
-}
-
-function decoded(base64: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  return files.map(([name, content]) => new File([decodeBase64(content)], name));
 }

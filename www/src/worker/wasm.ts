@@ -1,6 +1,7 @@
 // The code of sessions and images, from the text that the page carries.
 
 import init from "../generated/perftab_web.js";
+import { decodeBase64 } from "../session/base64.ts";
 import { unpackWasm } from "./packed_wasm.ts";
 
 /** Memory of this worker's WebAssembly, for its size. */
@@ -14,11 +15,4 @@ export function compile(text: string): Promise<WebAssembly.Module> {
 export async function startWasm(module: WebAssembly.Module): Promise<Memory> {
   const { memory } = await init({ module_or_path: module });
   return memory;
-}
-
-/** Newer browsers have it; TypeScript's library does not yet. */
-const native = Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> };
-
-function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
-  return native.fromBase64?.(text) ?? Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }

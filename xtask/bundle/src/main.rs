@@ -1,4 +1,5 @@
-//! Binds and packs the WebAssembly for the page: `perftab-bundle IN.wasm OUT_DIR`.
+//! Binds and packs the WebAssembly for the page: `perftab-bundle IN.wasm OUT_DIR`. `perftab-bundle lzma` packs
+//! its script.
 //!
 //! A package of its own because its libraries take long to compile: xtask runs it when a page is
 //! bundled, and is itself there at once. Into OUT_DIR go the JavaScript and the types of the façade,
@@ -10,17 +11,21 @@ mod streams;
 use anyhow::{Context, Result, bail};
 use lzma_rust2::{LzmaOptions, LzmaWriter};
 use std::fs;
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use streams::Stream;
 use wasm_bindgen_cli_support::Bindgen;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [built, out_dir] = &arguments[..] else {
-        bail!("usage: perftab-bundle IN.wasm OUT_DIR");
-    };
-    let (built, out_dir) = (Path::new(built), Path::new(out_dir));
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [built, out_dir] => bundle(Path::new(built), Path::new(out_dir)),
+        ["lzma"] => pack_input(),
+        _ => bail!("usage: perftab-bundle IN.wasm OUT_DIR | lzma"),
+    }
+}
+
+fn bundle(built: &Path, out_dir: &Path) -> Result<()> {
     bind(built, out_dir)?;
     let name = built.file_stem().context("the WebAssembly has no name")?.to_string_lossy();
     let bound = out_dir.join(format!("{name}_bg.wasm"));
@@ -63,6 +68,14 @@ fn pack(bound: &Path) -> Result<()> {
         packed.extend(stream);
     }
     fs::write(bound.with_extension("wasm.packed"), packed)?;
+    Ok(())
+}
+
+/// From standard input to standard output: the page's script.
+fn pack_input() -> Result<()> {
+    let mut text = Vec::new();
+    io::stdin().read_to_end(&mut text)?;
+    io::stdout().write_all(&lzma(&text, 3, None)?)?;
     Ok(())
 }
 
