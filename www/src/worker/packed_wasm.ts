@@ -71,7 +71,7 @@ export function unpackWasm(file: Uint8Array): Uint8Array<ArrayBuffer> {
   let at = 4;
   while (streams.length < STREAMS) {
     const size = view.getUint32(at, true);
-    const known = streams.length === REST ? checksumTables() : undefined;
+    const known = streams.length === REST ? knownTables() : undefined;
     streams.push(unpackLzma(file.subarray(at + 4, at + 4 + size), known));
     at += 4 + size;
   }
@@ -79,14 +79,13 @@ export function unpackWasm(file: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * What the module's data begins as if it had before it: tables of CRC-32, of CRC-64 and of bzip2's CRC-32. Libraries carry
- * them, and no packing makes them smaller.
+ * What the module's data begins as if it had before it: tables of libraries that no packing makes smaller, of CRC-32, CRC-64
+ * and bzip2's CRC-32, of powers of ten, and of numbers whose bits are reversed.
  */
-function checksumTables(): Uint8Array<ArrayBuffer> {
-  const tables = new Uint8Array(16 * 1024 + 2048 + 1024);
-  const crc32 = new Uint32Array(tables.buffer, 0, 16 * 256);
-  const crc64 = new BigUint64Array(tables.buffer, 16 * 1024, 256);
-  const bzip2 = new Uint32Array(tables.buffer, 18 * 1024, 256);
+function knownTables(): Uint8Array<ArrayBuffer> {
+  const crc32 = new Uint32Array(16 * 256);
+  const crc64 = new BigUint64Array(256);
+  const bzip2 = new Uint32Array(256);
   for (let byte = 0; byte < 256; byte++) {
     let [short, long, reversed] = [byte, BigInt(byte), byte << 24];
     for (let bit = 0; bit < 8; bit++) {
@@ -101,7 +100,12 @@ function checksumTables(): Uint8Array<ArrayBuffer> {
     const before = crc32[place - 256] as number;
     crc32[place] = (before >>> 8) ^ (crc32[before & 0xff] as number);
   }
-  return tables;
+  const powers = Float64Array.from({ length: 309 }, (_, exponent) => Number(`1e${exponent}`));
+  const mirrored = new Uint16Array(512);
+  for (let number = 1; number < mirrored.length; number++) {
+    mirrored[number] = ((mirrored[number >> 1] as number) >> 1) | ((number & 1) << 15);
+  }
+  return Uint8Array.from([crc32, crc64, bzip2, powers, mirrored].flatMap((table) => [...new Uint8Array(table.buffer)]));
 }
 
 /** The module of so many bytes that was taken apart into these. */

@@ -50,7 +50,7 @@ fn bind(built: &Path, out_dir: &Path) -> Result<()> {
 
 /// The size of the module, then each of its streams in LZMA, with the size of that before it.
 ///
-/// Of 2,170 kB this leaves 570, and 589 without the tables that the page knows; LZMA of the whole 648,
+/// Of 2,170 kB this leaves 566, and 589 without the tables that the page knows; LZMA of the whole 648,
 /// brotli 674, gzip 848. zpaq leaves 559 of the whole, and takes seconds for it. Models of our own, which mix
 /// five contexts for each bit, left 610 and would take as long. Other streams were tried: for 64-bit constants,
 /// alignments, branch tables or called functions by themselves, for constants by their length, for variables
@@ -62,7 +62,7 @@ fn pack(bound: &Path) -> Result<()> {
     let module = fs::read(bound)?;
     let mut packed = u32::try_from(module.len())?.to_le_bytes().to_vec();
     for (kind, stream) in Stream::ALL.into_iter().zip(streams::split(&module)?) {
-        let known = matches!(kind, Stream::Rest).then(streams::checksum_tables);
+        let known = matches!(kind, Stream::Rest).then(streams::known_tables);
         let stream = lzma(&stream, kind.context_bits(), known)?;
         packed.extend(u32::try_from(stream.len())?.to_le_bytes());
         packed.extend(stream);

@@ -34,7 +34,8 @@ impl Stream {
     /// Bits of the byte before that decide how LZMA takes one: what packs each best.
     pub fn context_bits(self) -> u32 {
         match self {
-            Stream::Rest | Stream::Constants | Stream::Offsets => 2,
+            Stream::Rest | Stream::Constants => 2,
+            Stream::Offsets => 1,
             Stream::Code | Stream::Labels => 4,
             Stream::Locals => 0,
         }
@@ -87,9 +88,10 @@ fn prefixed_immediates(opcode: u64) -> Option<&'static [Immediate]> {
     })
 }
 
-/// What the page knows before it unpacks the first stream, which copies from it: tables of CRC-32, of CRC-64 and of
-/// bzip2's CRC-32. flate2, xz4rust and bzip2 carry them, and no packing makes them smaller.
-pub fn checksum_tables() -> Vec<u8> {
+/// What the page knows before it unpacks the first stream, which copies from it: tables of libraries that no packing
+/// makes smaller. flate2, xz4rust and bzip2 have tables of checksums, serde_json powers of ten, miniz_oxide numbers
+/// whose bits are reversed.
+pub fn known_tables() -> Vec<u8> {
     let bytes = 0..256u32;
     let mut crc32: Vec<u32> = bytes
         .clone()
@@ -105,11 +107,14 @@ pub fn checksum_tables() -> Vec<u8> {
     });
     let bzip2 = bytes
         .map(|byte| (0..8).fold(byte << 24, |crc, _| (crc << 1) ^ ((crc >> 31) * 0x04c1_1db7)));
+    let powers = (0..309).filter_map(|exponent| format!("1e{exponent}").parse().ok());
     crc32
         .into_iter()
         .flat_map(u32::to_le_bytes)
         .chain(crc64.flat_map(u64::to_le_bytes))
         .chain(bzip2.flat_map(u32::to_le_bytes))
+        .chain(powers.flat_map(f64::to_le_bytes))
+        .chain((0..512u16).map(u16::reverse_bits).flat_map(u16::to_le_bytes))
         .collect()
 }
 
