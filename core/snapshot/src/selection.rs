@@ -5,6 +5,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
 use perftab_names::FunctionId;
+use perftab_perfdata::sorting::sort_by_numbers;
 use perftab_views::call_tree::Label;
 use perftab_views::weights::Sum;
 
@@ -176,7 +177,7 @@ impl Order {
     /// Keeps the first `count`, but for those whose caller was given up.
     pub fn select(&self, tree: &Tree, count: usize) -> Selection {
         let mut chosen = self.nodes[..count].to_vec();
-        chosen.sort_unstable();
+        sort_by_numbers(&mut chosen, |&node| (node.into(), 0));
         let mut kept = Selection {
             nodes: vec![0],
             children: vec![Vec::new()],

@@ -169,7 +169,9 @@ pub struct NamespaceCounts {
 impl NamespaceCounts {
     fn of(threads: &Threads) -> Self {
         let distinct = |namespace: fn(&Namespaces) -> Option<u64>| {
-            threads.namespaces.values().filter_map(namespace).collect::<BTreeSet<_>>().len() as u32
+            let mut distinct = BTreeSet::new();
+            distinct.extend(threads.namespaces.values().filter_map(namespace));
+            distinct.len() as u32
         };
         Self { pid: distinct(|it| it.pid), mount: distinct(|it| it.mount) }
     }

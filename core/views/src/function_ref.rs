@@ -102,7 +102,7 @@ impl TryFrom<String> for HexAddress {
 /// One step of the way to a call node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case", try_from = "PathPartFields")]
 pub enum PathPart {
     /// Processes of a name.
     Process {
@@ -131,6 +131,34 @@ pub enum PathPart {
     },
     /// Words of call chains in no mapping.
     NoMapping,
+}
+
+/// What any part may have, as with steps (`transform.rs`).
+#[derive(Deserialize)]
+struct PathPartFields {
+    kind: String,
+    name: Option<String>,
+    function: Option<FunctionRef>,
+    dso: Option<DsoRef>,
+}
+
+impl TryFrom<PathPartFields> for PathPart {
+    type Error = &'static str;
+
+    fn try_from(fields: PathPartFields) -> Result<Self, &'static str> {
+        let PathPartFields { kind, name, function, dso } = fields;
+        let name = name.ok_or("a part of a way needs its name");
+        let function = function.ok_or("a part of a way needs its function");
+        Ok(match kind.as_str() {
+            "process" => Self::Process { name: name? },
+            "thread" => Self::Thread { name: name? },
+            "function" => Self::Function { function: function? },
+            "inlined" => Self::Inlined { function: function? },
+            "dso" => Self::Dso { dso: dso.ok_or("a part of a way needs its DSO")? },
+            "no-mapping" => Self::NoMapping,
+            _ => return Err("there is no such part of a way"),
+        })
+    }
 }
 
 /// Finds what references mean in one profile, as it is named now.

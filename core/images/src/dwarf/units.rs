@@ -8,6 +8,7 @@ use std::sync::Arc;
 use gimli::{
     Abbreviations, AttributeValue, DebugInfoOffset, Dwarf, Section as _, UnitHeader, UnitType,
 };
+use perftab_perfdata::sorting::sort_by_numbers;
 
 use super::super::code_ranges::CodeRanges;
 use super::budget::{Budget, Fault};
@@ -123,7 +124,7 @@ impl Units {
             self.budget.hold((2 * ranges.capacity() * size_of::<UnitRange>()) as u64)?;
         }
         self.memory = self.budget.memory();
-        ranges.sort_unstable_by_key(|range| (range.end, range.unit));
+        sort_by_numbers(&mut ranges, |range| (range.end, range.unit as u64));
         let mut least = u64::MAX;
         for range in ranges.iter_mut().rev() {
             least = least.min(range.begin);

@@ -119,7 +119,8 @@ impl<'a> Body<'_, 'a> {
             let used = facts.uses.get(id.index()).map_or(0, |used| used.samples);
             is_written(dso) && used > 0 && used as f64 >= threshold
         });
-        let mut dsos: BTreeSet<DsoId> = heavy.map(|(id, _)| id).collect();
+        let mut dsos = BTreeSet::new();
+        dsos.extend(heavy.map(|(id, _)| id));
         dsos.extend(functions.iter().map(|&id| symbols.function(id).dso));
         dsos.extend(self.kept().filter_map(|node| match self.tree.nodes[node as usize].label {
             Label::Dso(dso) => Some(dso),

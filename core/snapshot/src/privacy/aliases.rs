@@ -1,6 +1,6 @@
 //! What texts are called instead.
 
-use perftab_perfdata::sorting::sort_by_key;
+use perftab_perfdata::sorting::{sort, sort_by_key};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -143,7 +143,9 @@ pub(crate) fn numbered<'t>(
     word: &str,
     texts: impl Iterator<Item = &'t str>,
 ) -> HashMap<&'t str, String> {
-    let texts: BTreeSet<&str> = texts.collect();
+    let mut texts: Vec<&str> = texts.collect();
+    sort(&mut texts);
+    texts.dedup();
     (1..).zip(texts).map(|(number, text)| (text, format!("{word}-{number}"))).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use perftab_perfdata::sorting::sort_by;
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Measures, Name, Presence, Sums};
@@ -213,7 +214,7 @@ impl Comparison {
         if let Some(last) = first.checked_sub(1) {
             rows.select_nth_unstable_by(last, compare);
         }
-        rows[..first].sort_unstable_by(compare);
+        sort_by(&mut rows[..first], compare);
         rows.into_iter().map(|(row, _)| row).collect()
     }
 
