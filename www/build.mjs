@@ -8,13 +8,12 @@
 //                                 service worker, icons
 //   node build.mjs tests OUT_DIR  bundle test/*.test.ts for `node --test`
 //
-// What draws the open screen comes first; the rest may arrive later. The script is LZMA in base64, too, which a
-// small script unpacks: a seventh less than gzip makes of it. The wasm is a data block, streams
+// What draws the open screen comes first; the rest may arrive later. Script, worker and style sheet
+// are LZMA in base64, which a small script unpacks: a seventh less than gzip makes of them. The wasm is a data block, streams
 // of it as LZMA in base64, which the worker unpacks; that is a third less than gzip in base64, which a browser
 // would unpack. A text of more letters than base64 has would save 1 % at most: gzip, in which the page is sent,
-// takes off what base64 adds. The worker is a data block too: its text becomes a Blob and a classic worker.
-// Data blocks do not run, so the content security policy needs the hashes of two scripts and one style
-// sheet only.
+// takes off what base64 adds. The worker's text becomes a Blob and a classic worker. Data blocks do not run, so
+// the content security policy needs the hashes of two scripts and one style sheet only.
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -54,12 +53,12 @@ const gzip = (bytes) => gzipSync(bytes, { level: 9 });
 
 const sha256 = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-// A raw text element ends at the first `</script` or `</style`, wherever it stands, and a script that
-// holds `<!--` and then `<script` does not end where it should. esbuild escapes the first in what it
-// prints, and base64 has no `<`; the second is for whoever writes such a string to avoid.
-function rawText(element, text) {
-  const [found] = new RegExp(`</${element}|<!--`, "i").exec(text) ?? [];
-  if (found) throw new Error(`the text of <${element}> holds ${found}: it would not end where it should`);
+// A raw text element ends at the first `</script`, wherever it stands, and a script that holds `<!--` and then
+// `<script` does not end where it should. esbuild escapes the first in what it prints, and base64 has no `<`; the
+// second is for whoever writes such a string to avoid.
+function rawText(text) {
+  const [found] = /<\/script|<!--/i.exec(text) ?? [];
+  if (found) throw new Error(`the text of <script> holds ${found}: it would not end where it should`);
   return text;
 }
 
@@ -90,16 +89,14 @@ async function page(out, packedWasm, site) {
   ]);
   const wasm = readFileSync(packedWasm);
   await check(packedWasm, wasm);
-  const packedMain = lzma(main);
-  const parts = { boot, main, packedMain, worker, style, wasm };
+  const code = lzma([main, worker, style].join("\0"));
+  const parts = { boot, main, style, code, wasm };
   const html = fill({ ...parts, kind: "alone" });
   mkdirSync(dirname(out), { recursive: true });
   writeFileSync(out, html);
   if (site !== undefined) writeSite(site, fill({ ...parts, kind: "hosted" }));
 
-  report("script", gzip(boot).length + packedMain.length, boot.length + main.length);
-  report("worker", gzip(worker).length, worker.length);
-  report("style", gzip(style).length, style.length);
+  report("code", gzip(boot).length + code.length, boot.length + main.length + worker.length + style.length);
   // It begins with the size of what is packed.
   report("wasm", wasm.length, wasm.readUInt32LE(0));
   report("page", gzip(html).length, Buffer.byteLength(html));
@@ -121,7 +118,7 @@ function lzma(text) {
 
 // The template with its parts. `kind` is `alone` for a page that is one file wherever it goes, and
 // `hosted` for one that has its manifest beside it: a browser must not look for what is not there.
-function fill({ boot, main, packedMain, worker, style, wasm, kind }) {
+function fill({ boot, main, style, code, wasm, kind }) {
   const icon = `data:image/svg+xml,${encodeURIComponent(svg().trim())}`;
   const elements = {
     csp: `<meta http-equiv="Content-Security-Policy" content="${policy([boot, main], style, kind)}">`,
@@ -129,12 +126,10 @@ function fill({ boot, main, packedMain, worker, style, wasm, kind }) {
       kind === "hosted"
         ? '<link rel="manifest" href="manifest.webmanifest">\n<link rel="icon" href="icon.svg">'
         : `<link rel="icon" href="${icon}">`,
-    style: `<style>${rawText("style", style)}</style>`,
     sample: block("sample", sample()),
     wasm: block("wasm", wasm.toString("base64")),
-    worker: block("worker", rawText("script", worker)),
-    main: `<script type="application/octet-stream" id="main">${packedMain.toString("base64")}</script>`,
-    boot: `<script>${rawText("script", boot)}</script>`,
+    code: `<script type="application/octet-stream" id="code">${code.toString("base64")}</script>`,
+    boot: `<script>${rawText(boot)}</script>`,
   };
   // The profile marker stays: whoever saves a page with a profile inside replaces it.
   let html = readFileSync(join(www, "index.html"), "utf8");

@@ -1,4 +1,5 @@
-// Starts the worker from what the page carries: its source and the wasm are data blocks of this very document.
+// Starts the worker from what the page carries: its source was unpacked with the page's script, and the wasm is a data block
+// of this very document.
 //
 // A classic worker from a Blob, because that is what starts on a page opened from file:// (a module worker does not).
 
@@ -6,6 +7,7 @@ import type { Port } from "./client.ts";
 import { SessionClient } from "./client.ts";
 import { dataBlock } from "./data_block.ts";
 import type { Reply, Request } from "./types.ts";
+import { workerSource } from "./worker_source.ts";
 
 /** A session that takes calls at once, and answers them when its code has arrived. */
 export function startSession(onDeath: (message: string) => void): SessionClient {
@@ -24,7 +26,7 @@ class ArrivingWorker implements Port {
 
   async start(): Promise<void> {
     try {
-      const script = await dataBlock("worker");
+      const script = workerSource();
       const source = new Blob([script], { type: "text/javascript" });
       const worker = new Worker(URL.createObjectURL(source));
       worker.onmessage = (event) => this.onmessage?.(event);

@@ -1,7 +1,7 @@
 // The page as a file: this document's own source with the profile put in.
 //
-// The document is cloned as it stands, what the page drew is taken out, and what is left is what was shipped: template,
-// style, script, worker, wasm. The profile goes before the script, where it is met first.
+// The document is cloned as it stands, what the page drew and unpacked is taken out, and what is left is what was shipped:
+// template, code, wasm. The profile goes before the script, where it is met first.
 
 /** `payload` is base64url, so it cannot end the element it stands in. */
 export function pageWith(document: Document, payload: string): string {
@@ -9,7 +9,9 @@ export function pageWith(document: Document, payload: string): string {
   root.querySelector("#app")?.replaceChildren();
   root.querySelector("#profile")?.remove();
   // It is one file from now on: the sample has done its work, and nothing of a host lies beside it.
-  root.querySelectorAll("#sample, link[rel=manifest], link[rel=icon][href='icon.svg']").forEach((element) => element.remove());
+  root
+    .querySelectorAll("style, #sample, link[rel=manifest], link[rel=icon][href='icon.svg']")
+    .forEach((element) => element.remove());
   delete root.dataset.theme;
   const title = root.querySelector("title");
   if (title !== null) {
