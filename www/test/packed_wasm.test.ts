@@ -3,17 +3,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joined } from "../src/worker/packed_wasm.ts";
 
-/** A piece of a module, and the stream that it belongs to; what has none is not in any. */
-type Piece = [stream: "rest" | "code" | "locals" | "offsets" | "constants" | "labels" | "none", bytes: number[]];
+/** A piece of a module, and the stream that it belongs to; what has none is not in any. A stream may have another byte. */
+type Piece = [stream: (typeof STREAMS)[number] | "none", bytes: number[], instead?: number];
 
-const STREAMS = ["rest", "code", "locals", "offsets", "constants", "labels"];
+const STREAMS = ["rest", "code", "locals", "offsets", "labels", "small", "medium", "large"] as const;
 
 const FIRST_BODY: Piece[] = [
   // Two groups of local variables.
-  ["code", [2, 1, 0x7f, 3, 0x7e]],
+  ["rest", [2, 1, 0x7f, 3, 0x7e]],
   ["code", [0x02, 0x40, 0x03, 0x7f]],
   ["code", [0x41]],
-  ["constants", [0xff, 0x80, 0x7f]],
+  ["small", [0x7f]],
+  ["code", [0x41], 0xd8],
+  ["medium", [0xff, 0x00]],
+  ["code", [0x41], 0xd9],
+  ["large", [0xff, 0x80, 0x7f]],
   ["code", [0x42, 0x80, 0x01]],
   ["code", [0x43, 0x0b, 0x0b, 0x0b, 0x0b]],
   ["code", [0x44, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0x0b, 0xfc]],
@@ -28,16 +32,19 @@ const FIRST_BODY: Piece[] = [
   ["code", [0x0d]],
   ["labels", [1]],
   // A table of branches: two, and one for the rest.
-  ["code", [0x0e, 2, 0, 1, 0]],
+  ["code", [0x0e]],
+  ["labels", [2, 0, 1, 0]],
   ["code", [0x10, 0xff, 0x01, 0x11, 4, 0]],
-  ["code", [0x1c, 1, 0x7f, 0x3f, 0, 0xd0, 0x70, 0xd2, 9]],
+  ["code", [0x1c]],
+  ["labels", [1, 0x7f]],
+  ["code", [0x3f, 0, 0xd0, 0x70, 0xd2, 9]],
   // Saturating, copied, filled.
   ["code", [0xfc, 2, 0xfc, 10, 0, 0, 0xfc, 11, 0]],
   ["code", [0x0b, 0x0b, 0x6a, 0x0b]],
 ];
 /** Longer than one byte of length says. */
 const SECOND_BODY: Piece[] = [
-  ["code", [0]],
+  ["rest", [0]],
   ...Array.from({ length: 100 }, (_, i): Piece[] => [
     ["code", [0x21]],
     ["locals", [i]],
@@ -61,7 +68,9 @@ const MODULE: Piece[] = [
 
 const whole = MODULE.flatMap(([, bytes]) => bytes);
 const streams = STREAMS.map((name) =>
-  Uint8Array.from(MODULE.filter(([stream]) => stream === name).flatMap(([, bytes]) => bytes)),
+  Uint8Array.from(
+    MODULE.filter(([stream]) => stream === name).flatMap(([, bytes, instead]) => (instead === undefined ? bytes : [instead])),
+  ),
 );
 
 test("a module is put together from its streams", () => {

@@ -7,21 +7,26 @@
 
 import { unpackLzma } from "./lzma.ts";
 
-/** The module without bodies; instructions with all that has no stream of its own; and immediates of instructions. */
-const [REST, CODE, LOCALS, OFFSETS, CONSTANTS, LABELS] = [0, 1, 2, 3, 4, 5];
-const STREAMS = 6;
+/**
+ * The module without what functions do, but with the types of their variables; instructions with all that has no stream of
+ * its own; and immediates of instructions. Constants are in three by how many bytes they have.
+ */
+const [REST, CODE, LOCALS, OFFSETS, LABELS, SMALL, MEDIUM, LARGE] = [0, 1, 2, 3, 4, 5, 6, 7];
+const STREAMS = 8;
 
 /** What else an immediate may be but a number of a stream. No immediate is of REST. */
 const NONE = 0;
-const FOUR_BYTES = 6;
-const EIGHT_BYTES = 7;
-/** A number, and as many more as it says. */
-const LIST = 8;
+const FOUR_BYTES = 8;
+const EIGHT_BYTES = 9;
+/** A number, and as many more as it says, of LABELS. */
+const LIST = 10;
 
 /** Room for what is told to be larger is not made. */
 const MOST = 1 << 26;
 const CODE_SECTION = 10;
-const [FIRST_BLOCK, LAST_BLOCK, END, PREFIX] = [0x02, 0x04, 0x0b, 0xfc];
+const [FIRST_BLOCK, LAST_BLOCK, END, CONSTANT, PREFIX] = [0x02, 0x04, 0x0b, 0x41, 0xfc];
+/** A constant of two bytes, and one of more: opcodes that WebAssembly does not have. */
+const [MEDIUM_CONSTANT, LARGE_CONSTANT] = [0xd8, 0xd9];
 
 const DAMAGED = "WebAssembly that is damaged";
 
@@ -29,7 +34,7 @@ const DAMAGED = "WebAssembly that is damaged";
 const IMMEDIATES = table([
   [0x02, 0x04, CODE, NONE],
   [0x0c, 0x0d, LABELS, NONE],
-  [0x0e, 0x0e, LIST, CODE],
+  [0x0e, 0x0e, LIST, LABELS],
   [0x10, 0x10, CODE, NONE],
   [0x11, 0x11, CODE, CODE],
   [0x1c, 0x1c, LIST, NONE],
@@ -37,7 +42,9 @@ const IMMEDIATES = table([
   [0x23, 0x26, CODE, NONE],
   [0x28, 0x3e, CODE, OFFSETS],
   [0x3f, 0x40, CODE, NONE],
-  [0x41, 0x41, CONSTANTS, NONE],
+  [CONSTANT, CONSTANT, SMALL, NONE],
+  [MEDIUM_CONSTANT, MEDIUM_CONSTANT, MEDIUM, NONE],
+  [LARGE_CONSTANT, LARGE_CONSTANT, LARGE, NONE],
   [0x42, 0x42, CODE, NONE],
   [0x43, 0x43, FOUR_BYTES, NONE],
   [0x44, 0x44, EIGHT_BYTES, NONE],
@@ -181,11 +188,12 @@ class Module {
   body(): void {
     const start = this.#at;
     // Local variables: pairs of a count and a type.
-    this.#numbers(2 * this.number(CODE));
+    this.#numbers(REST, 2 * this.number(REST));
     for (let depth = 1; depth > 0; ) {
       const opcode = this.#byte();
       if (opcode >= FIRST_BLOCK && opcode <= LAST_BLOCK) depth++;
       else if (opcode === END) depth--;
+      else if (opcode === MEDIUM_CONSTANT || opcode === LARGE_CONSTANT) this.#out[this.#at - 1] = CONSTANT;
       if (opcode === PREFIX) this.#immediates(PREFIXED, this.number(CODE));
       else this.#immediates(IMMEDIATES, opcode);
     }
@@ -216,13 +224,13 @@ class Module {
 
   #immediate(kind: number): void {
     if (kind < STREAMS) this.number(kind);
-    else if (kind === LIST) this.#numbers(this.number(CODE));
+    else if (kind === LIST) this.#numbers(LABELS, this.number(LABELS));
     else this.bytes(CODE, kind === FOUR_BYTES ? 4 : 8);
   }
 
-  #numbers(count: number): void {
+  #numbers(stream: number, count: number): void {
     for (let left = count; left > 0; left--) {
-      this.number(CODE);
+      this.number(stream);
     }
   }
 }

@@ -53,7 +53,7 @@ fn bind(built: &Path, out_dir: &Path) -> Result<()> {
 /// Of 2,170 kB this leaves 566, and 589 without the tables that the page knows; LZMA of the whole 648,
 /// brotli 674, gzip 848. zpaq leaves 559 of the whole, and takes seconds for it. Models of our own, which mix
 /// five contexts for each bit, left 610 and would take as long. Other streams were tried: for 64-bit constants,
-/// alignments, branch tables or called functions by themselves, for constants by their length, for variables
+/// alignments or called functions by themselves, for offsets by their length, for variables
 /// that are set, or by how lately they were used. Nothing was better by more than half a percent; most was worse.
 ///
 /// binaryen's wasm-opt was tried in front of it and is not used: -Os takes 6 % off the plain file, and adds

@@ -7,37 +7,43 @@ use anyhow::{Context, Result, bail, ensure};
 /// What a module consists of, in the order in which the page has it.
 #[derive(Clone, Copy)]
 pub enum Stream {
-    /// The module without the bodies of its functions.
+    /// The module without what its functions do, but with the types of their variables.
     Rest,
-    /// Of each body all that has no stream of its own: instructions, types, the functions that are called.
+    /// Of each body all that has no stream of its own: instructions, and the functions that are called.
     Code,
     /// Indexes of local variables.
     Locals,
     /// Offsets of what is loaded and stored.
     Offsets,
-    /// Constants of 32 bits.
-    Constants,
     /// Labels that are branched to.
     Labels,
+    /// Constants of 32 bits that have one byte.
+    Small,
+    /// Those of two.
+    Medium,
+    /// Those of more: addresses of data, most of them.
+    Large,
 }
 
 impl Stream {
-    pub const ALL: [Stream; 6] = [
+    pub const ALL: [Stream; 8] = [
         Stream::Rest,
         Stream::Code,
         Stream::Locals,
         Stream::Offsets,
-        Stream::Constants,
         Stream::Labels,
+        Stream::Small,
+        Stream::Medium,
+        Stream::Large,
     ];
 
     /// Bits of the byte before that decide how LZMA takes one: what packs each best.
     pub fn context_bits(self) -> u32 {
         match self {
-            Stream::Rest | Stream::Constants => 2,
+            Stream::Rest | Stream::Medium | Stream::Large => 2,
             Stream::Offsets => 1,
             Stream::Code | Stream::Labels => 4,
-            Stream::Locals => 0,
+            Stream::Locals | Stream::Small => 0,
         }
     }
 }
@@ -49,27 +55,33 @@ enum Immediate {
     Number(Stream),
     /// Bytes of a floating-point number.
     Bytes(usize),
-    /// A number, and as many more as it says.
+    /// A number, and as many more as it says, in [`Stream::Labels`].
     List,
 }
 
 const CODE_SECTION: u8 = 10;
 const END: u8 = 0x0b;
+const CONSTANT: u8 = 0x41;
+/// Opcodes that WebAssembly does not have, for constants of two bytes and of more.
+const MEDIUM_CONSTANT: u8 = 0xd8;
+const LARGE_CONSTANT: u8 = 0xd9;
 const PREFIX: u8 = 0xfc;
 
 /// Of opcodes that are not named here the page knows nothing: what is said of [`instruction`] ends there.
 fn immediates(opcode: u8) -> Option<&'static [Immediate]> {
     use Immediate::{Bytes, List, Number};
-    use Stream::{Code, Constants, Labels, Locals, Offsets};
+    use Stream::{Code, Labels, Large, Locals, Medium, Offsets, Small};
     Some(match opcode {
         0x02..=0x04 | 0x10 | 0x23..=0x26 | 0x3f..=0x40 | 0x42 | 0xd0 | 0xd2 => &[Number(Code)],
         0x0c..=0x0d => &[Number(Labels)],
-        0x0e => &[List, Number(Code)],
+        0x0e => &[List, Number(Labels)],
         0x11 => &[Number(Code), Number(Code)],
         0x1c => &[List],
         0x20..=0x22 => &[Number(Locals)],
         0x28..=0x3e => &[Number(Code), Number(Offsets)],
-        0x41 => &[Number(Constants)],
+        CONSTANT => &[Number(Small)],
+        MEDIUM_CONSTANT => &[Number(Medium)],
+        LARGE_CONSTANT => &[Number(Large)],
         0x43 => &[Bytes(4)],
         0x44 => &[Bytes(8)],
         0x00..=0x01 | 0x05 | 0x0b | 0x0f | 0x1a..=0x1b | 0x45..=0xc4 | 0xd1 => &[],
@@ -119,7 +131,7 @@ pub fn known_tables() -> Vec<u8> {
 }
 
 /// The streams of a module.
-pub fn split(module: &[u8]) -> Result<[Vec<u8>; 6]> {
+pub fn split(module: &[u8]) -> Result<[Vec<u8>; 8]> {
     let mut splitter = Splitter { rest: module, streams: Default::default() };
     splitter.bytes(Stream::Rest, 8)?;
     loop {
@@ -139,7 +151,7 @@ pub fn split(module: &[u8]) -> Result<[Vec<u8>; 6]> {
 
 struct Splitter<'a> {
     rest: &'a [u8],
-    streams: [Vec<u8>; 6],
+    streams: [Vec<u8>; 8],
 }
 
 impl<'a> Splitter<'a> {
@@ -178,12 +190,12 @@ impl<'a> Splitter<'a> {
         self.take(written)?;
         let end = self.rest.len().checked_sub(length as usize).context("a body without end")?;
         // Local variables: pairs of a count and a type.
-        for _ in 0..2 * self.number(Stream::Code)? {
-            self.number(Stream::Code)?;
+        for _ in 0..2 * self.number(Stream::Rest)? {
+            self.number(Stream::Rest)?;
         }
         let mut depth = 1;
         while depth > 0 {
-            let opcode = self.byte(Stream::Code)?;
+            let opcode = self.opcode()?;
             match opcode {
                 0x02..=0x04 => depth += 1,
                 END => depth -= 1,
@@ -204,6 +216,23 @@ impl<'a> Splitter<'a> {
         Ok(())
     }
 
+    /// An opcode, which says of a constant how many bytes it has.
+    fn opcode(&mut self) -> Result<u8> {
+        let opcode = match self.take(1)? {
+            [CONSTANT] => match number(self.rest)?.1 {
+                1 => CONSTANT,
+                2 => MEDIUM_CONSTANT,
+                _ => LARGE_CONSTANT,
+            },
+            &[MEDIUM_CONSTANT | LARGE_CONSTANT] => {
+                bail!("WebAssembly has an opcode that stands for others here")
+            }
+            opcode => opcode[0],
+        };
+        self.streams[Stream::Code as usize].push(opcode);
+        Ok(opcode)
+    }
+
     fn immediate(&mut self, immediate: Immediate) -> Result<()> {
         match immediate {
             Immediate::Number(stream) => {
@@ -211,8 +240,8 @@ impl<'a> Splitter<'a> {
             }
             Immediate::Bytes(count) => self.bytes(Stream::Code, count)?,
             Immediate::List => {
-                for _ in 0..self.number(Stream::Code)? {
-                    self.number(Stream::Code)?;
+                for _ in 0..self.number(Stream::Labels)? {
+                    self.number(Stream::Labels)?;
                 }
             }
         }
