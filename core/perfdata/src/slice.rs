@@ -7,7 +7,6 @@
 //! what is left of a slice, so that inner loops know nothing of all this and are as fast as any.
 
 use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
 use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::rc::{Rc, Weak};
@@ -65,7 +64,8 @@ impl Slice {
         self.count_all(1);
     }
 
-    fn count_all(&self, count: usize) {
+    /// So many more were done.
+    pub fn count_all(&self, count: usize) {
         let left = &self.shared.left;
         left.set(left.get().saturating_sub(count.saturating_mul(self.unit)));
     }
@@ -81,23 +81,18 @@ impl Slice {
     }
 
     /// Waits for the next slice if this one is over.
-    pub async fn rest(&self) {
-        let is_over = || self.shared.left.get() == 0;
-        poll_fn(|_| if is_over() { Poll::Pending } else { Poll::Ready(()) }).await;
+    pub fn rest(&self) -> Rest<'_> {
+        Rest(self)
+    }
+
+    fn is_over(&self) -> bool {
+        self.shared.left.get() == 0
     }
 
     /// Takes from the front of `all` what is next, as much as this slice has room for, and counts it;
     /// waits for the next slice first if this one is over. `None` if nothing is left.
-    pub async fn part(&self, all: &mut Range<usize>) -> Option<Range<usize>> {
-        if all.start >= all.end {
-            return None;
-        }
-        self.rest().await;
-        let count = self.left().min(all.len());
-        self.count_all(count);
-        let from = all.start;
-        all.start += count;
-        Some(from..all.start)
+    pub fn part<'a>(&'a self, all: &'a mut Range<usize>) -> Part<'a> {
+        Part { slice: self, all }
     }
 
     /// So much is still to be done, as far as that is known.
@@ -109,6 +104,44 @@ impl Slice {
     fn done(&self) -> usize {
         let Counts { left, done, begun, .. } = &*self.shared;
         done.get().saturating_add(begun.get() - left.get())
+    }
+}
+
+/// [`Slice::rest`]. These two are written by hand, since each `.await` has all of what it waits for in it: as
+/// `async fn`s they made a page that is a few kilobytes larger.
+pub struct Rest<'a>(&'a Slice);
+
+impl Future for Rest<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.0.is_over() { Poll::Pending } else { Poll::Ready(()) }
+    }
+}
+
+/// [`Slice::part`].
+pub struct Part<'a> {
+    slice: &'a Slice,
+    all: &'a mut Range<usize>,
+}
+
+impl Future for Part<'_> {
+    type Output = Option<Range<usize>>;
+
+    #[inline(never)]
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Range<usize>>> {
+        let Self { slice, all } = self.get_mut();
+        if all.start >= all.end {
+            return Poll::Ready(None);
+        }
+        if slice.is_over() {
+            return Poll::Pending;
+        }
+        let count = slice.left().min(all.len());
+        slice.count_all(count);
+        let from = all.start;
+        all.start += count;
+        Poll::Ready(Some(from..all.start))
     }
 }
 

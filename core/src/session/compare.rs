@@ -20,7 +20,7 @@ use perftab_views::weights::Sum;
 use perftab_views::{Query, serialize_weight};
 use serde::{Deserialize, Serialize};
 
-use crate::session::desk::ScanStep;
+use crate::session::times::ScanStep;
 use crate::session::{ChangeRows, ComparisonBuilder, FlameWindow, PathStep, Session};
 
 /// How a comparison is looked at.

@@ -8,7 +8,7 @@ use perftab_views::compare::{CompareStep, Comparer, Recordings, Source};
 use perftab_views::inverted::Inverted;
 use perftab_views::{Direction, Query};
 
-use crate::session::desk::ScanStep;
+use crate::session::times::ScanStep;
 use crate::session::{ComparedTrees, Session};
 
 /// To compare a call node takes about as long as to take so many rows of samples.

@@ -12,7 +12,7 @@ use perftab_views::flame_graph::{FlameGraph, FlameGraphLayout};
 use perftab_views::inverted::Way;
 use perftab_views::label::OwnCode;
 
-use crate::session::desk::{Scan, ScanStep};
+use crate::session::times::ScanStep;
 use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
 use crate::session::{FlameWindow, Session, TreeDetail};
 
@@ -71,10 +71,9 @@ impl Session {
     }
 }
 
-impl Scan for FlameWork {
-    type Answer = FlameGraph;
-
-    fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<FlameGraph> {
+impl FlameWork {
+    /// Goes on for about as long as so many rows of samples take.
+    pub fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<FlameGraph> {
         if self.generation != session.generation {
             self.generation = session.generation;
             self.state = State::Tree;

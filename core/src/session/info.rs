@@ -80,7 +80,7 @@ pub struct ProfileInfo {
 }
 
 /// How a recording is made.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct FormatInfo {
     /// `file`, `pipe` or `directory`; `link` or `page` for a snapshot, by what carried it.

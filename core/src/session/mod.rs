@@ -12,7 +12,6 @@ mod callers;
 mod compare;
 mod compare_rows;
 mod comparing;
-mod desk;
 mod diff;
 mod drawn;
 mod export;
@@ -34,6 +33,7 @@ mod report;
 mod sandwich;
 mod search;
 mod share;
+mod shared_names;
 mod time_order;
 mod times;
 mod trees;
@@ -65,7 +65,6 @@ pub use compare::{
 };
 pub use compare_rows::{ChangeRows, ComparedRows, ComparedTreeRows};
 pub use comparing::ComparisonBuilder;
-pub use desk::{Scan, ScanStep};
 pub use diff::{DiffFunction, DiffTotal};
 pub use drawn::{DrawnComparison, DrawnGraph, DrawnTimeOrder};
 pub use export::{Export, ExportStep, USUAL_LIMIT};
@@ -88,11 +87,10 @@ pub use sandwich::{CodePart, SandwichFacts};
 pub use search::SearchResult;
 pub use share::{FidelityInfo, ShareWork, SharedLink};
 pub use time_order::TimeWindow;
-pub use times::MarkRows;
+pub use times::{MarkRows, ScanStep};
 pub use trees::TreeDetail;
 
 /// A recording or link that is open, and everything that is known of its names.
-#[derive(Default)]
 pub struct Session {
     /// Work in progress has a share of it.
     profile: Rc<Profile>,
@@ -108,7 +106,7 @@ pub struct Session {
     view: String,
     /// What the sender of a link calls it.
     title: Option<String>,
-    symbols: desk::SharedNames,
+    symbols: shared_names::SharedNames,
     ledger: Ledger,
     recorded: RecordedIdentities,
     naming: names::Naming,

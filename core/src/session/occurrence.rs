@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use perftab_perfdata::slice::Work;
 use perftab_views::occurrence::{Occurrence, ResolvedSubject, Subject, occurrence};
 use perftab_views::{Direction, Query};
 use serde::Deserialize;
 
 use crate::session::Session;
-use crate::session::desk::Desk;
 
 /// What is asked of a selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -19,31 +19,26 @@ pub struct OccurrenceRequest {
     pub bins: u32,
 }
 
-impl Desk {
-    /// Who ran something, and when. Filters and steps of the query apply; the tree around a function is not
-    /// looked at. `None` where there is no such call node or function, or where names changed meanwhile and
-    /// with them all numbers.
-    pub async fn occurrence(
-        &self,
+impl Session {
+    /// Who ran something, and when; `None` where there is no such call node or function. Filters and steps of
+    /// the query apply; the tree around a function is not looked at.
+    pub(super) fn occurrence(
+        &mut self,
         query: &Query,
         request: OccurrenceRequest,
-    ) -> Option<Occurrence> {
+    ) -> Option<Work<Occurrence>> {
         let shown = Query { around: None, ..query.clone() };
-        let query = Query { direction: Direction::Callees, ..shown.clone() };
-        let (generation, profile) =
-            self.ask(|session| (session.generation, Rc::clone(&session.profile)));
-        let (meant, ends) = self.ask(|session| {
-            let meant = session.meant(&shown, request.subject)?;
-            let (_, _, tree, _) = session.parts_and_ends(&query);
-            let meant = meant.ends(tree);
-            Some((meant, session.trees.with_ends(&query)?.1))
-        })?;
-        let found = occurrence(&profile, &query, &ends, &meant, request.bins, &self.slice).await;
-        self.ask(|session| session.generation == generation).then_some(found)
+        let meant = self.meant(&shown, request.subject)?;
+        let query = Query { direction: Direction::Callees, ..shown };
+        let (_, _, tree, _) = self.parts_and_ends(&query);
+        let meant = meant.ends(tree);
+        let (_, ends) = self.trees.with_ends(&query)?;
+        let profile = Rc::clone(&self.profile);
+        Some(Work::new(async move |slice| {
+            occurrence(&profile, &query, &ends, &meant, request.bins, &slice).await
+        }))
     }
-}
 
-impl Session {
     fn meant(&mut self, query: &Query, subject: Subject) -> Option<ResolvedSubject> {
         match subject {
             Subject::Function(function) => {

@@ -4,7 +4,10 @@
 //! session needs one way to ask for all: a name and arguments ([`Arguments`]) are a question, and [`Asked`]
 //! goes through what it needs, a step at a time.
 
+use std::ops::Range;
+
 use perftab_export::ExportRequest;
+use perftab_perfdata::slice::Work;
 use perftab_profile::DsoId;
 use perftab_snapshot::{Rename, ShareOptions, TooSmall};
 use perftab_views::dso_users::DsoUsers;
@@ -15,6 +18,7 @@ use perftab_views::grouped::GroupBy;
 use perftab_views::heat_map::{HeatCell, HeatMap, HeatRequest};
 use perftab_views::occurrence::Occurrence;
 use perftab_views::placed;
+use perftab_views::search::Pattern;
 use perftab_views::shown::ShownSamples;
 use perftab_views::tasks::TaskRows;
 use perftab_views::timeline::{Timeline, TimelineRequest};
@@ -23,12 +27,12 @@ use perftab_views::{Direction, Query};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
-use crate::session::desk::{Desk, SessionWork};
+use crate::session::report::CoverageWork;
 use crate::session::{
     CallNodeAround, CallNodeDetail, CallTreeRows, ChangeRows, ChangesRequest, CompareSearch,
     CompareView, ComparedDetail, ComparedTreeRows, ComparedTrees, Coverage, DrawnComparison,
     DrawnGraph, DrawnTimeOrder, DsoPairRow, DsoRow, FilteredCoverage, FlameWindow, FunctionRows,
-    HotLines, MarkRows, OccurrenceRequest, Place, ProfileInfo, SandwichFacts, Scan, ScanStep,
+    HotLines, MarkRows, OccurrenceRequest, Place, ProfileInfo, SandwichFacts, ScanStep,
     SearchResult, Session, SharedLink, SideTotal, TimeWindow, TreeDetail,
 };
 
@@ -242,6 +246,10 @@ impl ComparedTrees {
     }
 }
 
+/// Goes on for about as long as so many rows of samples take; `None` if it was let go of, since names have
+/// changed that it reads.
+type AnswerWork = Box<dyn FnMut(&mut Session, usize) -> Option<ScanStep<Result<Answer, TooSmall>>>>;
+
 /// A question while it is answered. Whoever wants no more of it drops it.
 pub struct Asked {
     question: Question,
@@ -249,7 +257,7 @@ pub struct Asked {
     trees: Vec<(Query, TreeDetail)>,
     makes_trees: bool,
     /// Once the trees are there.
-    work: Option<SessionWork<Result<Answer, TooSmall>>>,
+    work: Option<AnswerWork>,
 }
 
 impl Asked {
@@ -278,20 +286,24 @@ impl Asked {
         session: &mut Session,
         rows: usize,
     ) -> ScanStep<Result<Answer, TooSmall>> {
-        while let Some((query, detail)) = self.trees.last() {
-            if let ScanStep::More { done, total } = session.make_tree(query, *detail, rows) {
-                return ScanStep::More { done, total };
+        loop {
+            while let Some((query, detail)) = self.trees.last() {
+                if let ScanStep::More { done, total } = session.make_tree(query, *detail, rows) {
+                    return ScanStep::More { done, total };
+                }
+                self.trees.pop();
             }
-            self.trees.pop();
-        }
-        let begin = || {
-            let question = self.question.clone();
-            SessionWork::new(async |desk| answer(desk, question).await)
-        };
-        // It was let go of if names have changed that it reads.
-        match &mut self.work {
-            Some(work) if work.goes_on() => work.step(session, rows),
-            work => work.insert(begin()).step(session, rows),
+            let work = match &mut self.work {
+                Some(work) => work,
+                None => match begin(session, &self.question) {
+                    Begun::Answered(answer) => return ScanStep::Done(Ok(*answer)),
+                    Begun::Working(work) => self.work.insert(work),
+                },
+            };
+            match work(session, rows) {
+                Some(step) => return step,
+                None => *self = Self::new(self.question.clone()),
+            }
         }
     }
 }
@@ -346,107 +358,168 @@ fn trees(question: &Question) -> Vec<(Query, TreeDetail)> {
     }
 }
 
+enum Begun {
+    Answered(Box<Answer>),
+    Working(AnswerWork),
+}
+
 /// When the trees are there.
-async fn answer(desk: Desk, question: Question) -> Result<Answer, TooSmall> {
+fn begin(session: &mut Session, question: &Question) -> Begun {
     use Question::*;
-    Ok(match question {
-        Info {} => desk.ask(|it| Answer::Info(Box::new(it.info()))),
-        Dsos {} => desk.ask(|it| Answer::Dsos(it.dsos())),
-        Coverage {} => desk.ask(|it| Answer::Coverage(it.coverage())),
-        FilteredCoverage { query } => Answer::FilteredCoverage(desk.coverage(&query).await),
-        DsoUsers { dsos } => {
-            let dsos = dsos.into_iter().map(DsoId).collect();
-            Answer::DsoUsers(desk.dso_users(dsos).await)
-        }
-        FlameGraph { query, window } => {
-            let mut work = desk.ask(|it| it.flame_work(&query, &window));
-            let boxes = desk.until_done(|session, rows| work.step(session, rows)).await;
-            desk.ask(|it| Answer::FlameGraph(it.drawn(&query, window.root, boxes)))
-        }
-        CallNode { query, call_node, most } => desk.ask(|it| {
-            let around = it.call_node_around(&query, call_node, most as usize);
+    let answer = match question {
+        Info {} => Answer::Info(Box::new(session.info())),
+        Dsos {} => Answer::Dsos(session.dsos()),
+        Coverage {} => Answer::Coverage(session.coverage()),
+        CallNode { query, call_node, most } => {
+            let around = session.call_node_around(query, *call_node, *most as usize);
             Answer::CallNode(around.map(Box::new))
-        }),
+        }
         CallNodeDetail { query, call_node } => {
-            desk.ask(|it| Answer::CallNodeDetail(it.call_node_detail(&query, call_node)))
+            Answer::CallNodeDetail(session.call_node_detail(query, *call_node))
         }
-        Occurrence { query, request } => Answer::Occurrence(desk.occurrence(&query, request).await),
-        FindCallNode { query, place } => {
-            desk.ask(|it| Answer::FindCallNode(it.find_call_node(&query, &place)))
-        }
-        MovedCallNodes { query, generation, call_nodes } => desk.ask(|it| {
-            let moved = call_nodes.into_iter();
-            let moved = moved.map(|call_node| it.find_moved(&query, generation, call_node));
+        FindCallNode { query, place } => Answer::FindCallNode(session.find_call_node(query, place)),
+        MovedCallNodes { query, generation, call_nodes } => {
+            let moved = call_nodes.iter();
+            let moved = moved.map(|&call_node| session.find_moved(query, *generation, call_node));
             Answer::MovedCallNodes(moved.collect())
-        }),
+        }
         CallTreeChildren { query, call_node, from, to } => {
             let places = from.unwrap_or(0) as usize..to.map_or(usize::MAX, |to| to as usize);
-            desk.ask(|it| {
-                Answer::CallTreeChildren(it.call_tree_children_in(&query, call_node, places))
-            })
+            Answer::CallTreeChildren(session.call_tree_children_in(query, *call_node, places))
         }
         CallTreePath { query, call_node } => {
-            desk.ask(|it| Answer::CallTreePath(it.call_tree_path(&query, call_node)))
+            Answer::CallTreePath(session.call_tree_path(query, *call_node))
         }
-        Functions { query, order, group_by, from, to } => {
-            let group_by = group_by.unwrap_or_default();
-            if group_by == GroupBy::Function {
-                desk.until_done(|session, rows| {
-                    session.sort_functions(&query, order, to as usize, rows)
-                })
-                .await;
-            }
-            let (from, to) = (from as usize, to as usize);
-            desk.ask(|it| Answer::Functions(it.functions(&query, order, group_by, from, to)))
-        }
-        TimeOrder { query, window } => {
-            desk.ask(|it| Answer::TimeOrder(it.drawn_time_order(&query, &window)))
-        }
-        Sandwich { query, function } => {
-            desk.ask(|it| Answer::Sandwich(it.sandwich(&query, &function)))
-        }
-        HotLines { query, function } => {
-            desk.ask(|it| Answer::HotLines(it.hot_lines(&query, &function)))
-        }
-        Search { query, text } => Answer::Search(desk.search(&query, &text).await),
-        Shown { query } => desk.ask(|it| Answer::Shown(it.shown(&query))),
-        FunctionRef { function_id } => {
-            desk.ask(|it| Answer::FunctionRef(it.function_ref(function_id)))
-        }
-        DsoRef { dso } => desk.ask(|it| Answer::DsoRef(it.dso_ref(dso))),
+        TimeOrder { query, window } => Answer::TimeOrder(session.drawn_time_order(query, window)),
+        Sandwich { query, function } => Answer::Sandwich(session.sandwich(query, function)),
+        HotLines { query, function } => Answer::HotLines(session.hot_lines(query, function)),
+        Shown { query } => Answer::Shown(session.shown(query)),
+        FunctionRef { function_id } => Answer::FunctionRef(session.function_ref(*function_id)),
+        DsoRef { dso } => Answer::DsoRef(session.dso_ref(*dso)),
         CallNodePath { query, call_node } => {
-            desk.ask(|it| Answer::CallNodePath(it.call_node_path(&query, call_node)))
+            Answer::CallNodePath(session.call_node_path(query, *call_node))
         }
-        Tasks { event } => desk.ask(|it| Answer::Tasks(it.tasks(event))),
-        Timeline { query, request } => Answer::Timeline(desk.timeline(query, request).await),
-        HeatMap { query, request } => Answer::HeatMap(desk.heat_map(query, request).await),
+        Tasks { event } => Answer::Tasks(session.tasks(*event)),
         // Casts from floats saturate; what is no number is 0.
         HeatCell { query, start, end } => {
-            desk.ask(|it| Answer::HeatCell(it.heat_cell(&query, start as u64, end as u64)))
+            Answer::HeatCell(session.heat_cell(query, *start as u64, *end as u64))
         }
-        Marks { start, end } => desk.ask(|it| Answer::Marks(it.marks(start as u64, end as u64))),
-        RangePreview { query, range, window } => {
-            // Where others are placed instead meanwhile, once more.
-            let preview = desk.until_done(|session, rows| {
-                if let ScanStep::More { done, total } = session.place_samples(&query, rows) {
-                    return ScanStep::More { done, total };
-                }
-                let preview = session.range_preview(&query, range, &window);
-                preview.map_or(ScanStep::More { done: 0, total: 1 }, ScanStep::Done)
+        Marks { start, end } => Answer::Marks(session.marks(*start as u64, *end as u64)),
+        ExportLimits { requests } => Answer::ExportLimits(
+            requests.iter().map(|request| session.export_limits(request)).collect(),
+        ),
+        RenameProblem { pattern } => {
+            Answer::RenameProblem(Rename::new(pattern, "").err().map(|problem| problem.to_string()))
+        }
+        FilteredCoverage { query } => {
+            let mut work = CoverageWork::new(query);
+            return in_steps(move |session, rows| {
+                work.step(session, rows).map(|found| Ok(Answer::FilteredCoverage(found)))
             });
-            let preview = preview.await;
-            desk.ask(|it| Answer::RangePreview(it.drawn_preview(preview)))
+        }
+        DsoUsers { dsos } => {
+            let work = session.dso_users(dsos.iter().copied().map(DsoId).collect());
+            return in_slices(work, |_, found| Answer::DsoUsers(found));
+        }
+        FlameGraph { query, window } => {
+            let (mut work, query, root) =
+                (session.flame_work(query, window), query.clone(), window.root);
+            return in_steps(move |session, rows| {
+                let step = work.step(session, rows);
+                step.map(|boxes| Ok(Answer::FlameGraph(session.drawn(&query, root, boxes))))
+            });
+        }
+        Occurrence { query, request } => {
+            let generation = session.generation;
+            let Some(work) = session.occurrence(query, *request) else {
+                return Begun::Answered(Box::new(Answer::Occurrence(None)));
+            };
+            // Numbers were of names that there are no more.
+            return in_slices(work, move |session, found| {
+                Answer::Occurrence(Some(found).filter(|_| session.generation == generation))
+            });
+        }
+        Functions { query, order, group_by, from, to } => {
+            let places = *from as usize..*to as usize;
+            return functions(query.clone(), *order, group_by.unwrap_or_default(), places);
+        }
+        Search { query, text } => {
+            let (query, pattern) = (query.clone(), Pattern::parse(text));
+            return in_slices(session.search_work(&query, &pattern), move |session, found| {
+                Answer::Search(session.found(&query, pattern.clone(), found))
+            });
+        }
+        Timeline { query, request } => {
+            let (work, query) = (session.timeline(query, request), query.clone());
+            return in_slices(work, move |session, (timeline, sums)| {
+                session.keep_sums(&query, sums);
+                Answer::Timeline(timeline)
+            });
+        }
+        HeatMap { query, request } => {
+            return in_slices(session.heat_map(query, request), |_, found| Answer::HeatMap(found));
+        }
+        RangePreview { query, range, window } => {
+            return preview(query.clone(), *range, window.clone());
         }
         Share { options } => {
-            let mut work = desk.ask(|it| it.begin_share(options));
-            let made = desk.until_done(|session, rows| work.step(session, rows)).await;
-            Answer::Share(made?)
+            let mut work = session.begin_share(options.clone());
+            return in_steps(move |session, rows| {
+                work.step(session, rows).map(|made| made.map(Answer::Share))
+            });
         }
-        ExportLimits { requests } => desk.ask(|it| {
-            Answer::ExportLimits(requests.iter().map(|request| it.export_limits(request)).collect())
-        }),
-        RenameProblem { pattern } => Answer::RenameProblem(
-            Rename::new(&pattern, "").err().map(|problem| problem.to_string()),
-        ),
+    };
+    Begun::Answered(Box::new(answer))
+}
+
+/// What a session does with some of itself.
+fn in_steps(
+    mut step: impl FnMut(&mut Session, usize) -> ScanStep<Result<Answer, TooSmall>> + 'static,
+) -> Begun {
+    Begun::Working(Box::new(move |session, rows| Some(step(session, rows))))
+}
+
+/// What needs the session no more until it is done.
+fn in_slices<Found: 'static>(
+    mut work: Work<Found>,
+    answer: impl Fn(&mut Session, Found) -> Answer + 'static,
+) -> Begun {
+    Begun::Working(Box::new(move |session, rows| {
+        if !work.goes_on() {
+            return None;
+        }
+        Some(match work.step(rows) {
+            Some(found) => ScanStep::Done(Ok(answer(session, found))),
+            None => ScanStep::of_more(work.progress()),
+        })
+    }))
+}
+
+/// They are put in order first.
+fn functions(query: Query, order: FunctionOrder, group_by: GroupBy, places: Range<usize>) -> Begun {
+    in_steps(move |session, rows| {
+        if group_by == GroupBy::Function
+            && let ScanStep::More { done, total } =
+                session.sort_functions(&query, order, places.end, rows)
+        {
+            return ScanStep::More { done, total };
+        }
+        let rows = session.functions(&query, order, group_by, places.start, places.end);
+        ScanStep::Done(Ok(Answer::Functions(rows)))
+    })
+}
+
+/// Samples are placed first; where others are placed instead meanwhile, once more.
+fn preview(query: Query, range: TimeRange, window: FlameWindow) -> Begun {
+    in_steps(move |session, rows| {
+        if let ScanStep::More { done, total } = session.place_samples(&query, rows) {
+            return ScanStep::More { done, total };
+        }
+        match session.range_preview(&query, range, &window) {
+            Some(preview) => {
+                ScanStep::Done(Ok(Answer::RangePreview(session.drawn_preview(preview))))
+            }
+            None => ScanStep::More { done: 0, total: 1 },
+        }
     })
 }

@@ -8,7 +8,7 @@ use perftab_views::label::{Labels, OwnCode};
 use perftab_views::placed::{self, PlacedSamples, PlacingStep, SamplePlacer};
 use perftab_views::weights::Sum;
 
-use crate::session::desk::ScanStep;
+use crate::session::times::ScanStep;
 use crate::session::{FlameWindow, PathStep, Session, TreeDetail};
 
 /// What makes graphs of ranges quick, for one query without its range at a time.

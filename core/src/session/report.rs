@@ -6,16 +6,18 @@ use std::rc::Rc;
 
 use perftab_names::{Provenance, Symbols};
 use perftab_perfdata::error::Warning;
+use perftab_perfdata::slice::Work;
 use perftab_perfdata::text::printable;
 use perftab_profile::{DsoId, Identity, Profile};
-use perftab_views::coverage::{self, DsoUse, FrameCoverage, Uses};
+use perftab_views::coverage::{DsoUse, FrameCoverage, Uses, filtered};
+use perftab_views::ends::RemainingSamples;
 use perftab_views::filter::FilterKind;
 use perftab_views::functions::{FunctionOrder, FunctionSum, Inlining};
 use perftab_views::transform::Transform;
 use perftab_views::{Direction, Query, serialize_weight};
 use serde::{Serialize, Serializer};
 
-use crate::session::desk::{Desk, SessionWork};
+use crate::session::times::ScanStep;
 use crate::session::{DsoRow, FidelityInfo, FormatInfo, Session};
 
 /// Everything that `perftab report --json` prints.
@@ -165,10 +167,15 @@ impl Session {
         Coverage::new(&frames, by_status, truncated)
     }
 
-    /// The same of what the filters and steps of a query leave.
+    /// The same of what the filters and steps of a query leave, and how much of it is in each DSO. A link does
+    /// not hold what filters ask about, so of one it is of little use.
     pub fn filtered_coverage(&mut self, query: &Query) -> FilteredCoverage {
-        let query = query.clone();
-        SessionWork::new(async move |desk| desk.coverage(&query).await).finish(self)
+        let mut work = CoverageWork::new(query);
+        loop {
+            if let ScanStep::Done(coverage) = work.step(self, usize::MAX) {
+                return coverage;
+            }
+        }
     }
 
     fn by_status(&self, uses: &[DsoUse]) -> BTreeMap<&'static str, u64> {
@@ -273,29 +280,49 @@ fn serialize_identity<S: Serializer>(
     }
 }
 
-impl Desk {
-    /// How much of what the filters and steps of a query leave has names, and how much of it is in each DSO. A
-    /// link does not hold what filters ask about, so of one it is of little use.
-    pub async fn coverage(&self, query: &Query) -> FilteredCoverage {
-        let profile = self.ask(|session| Rc::clone(&session.profile));
-        let mut left = Vec::new();
-        if query.steps.iter().any(Transform::drops) {
-            for event in 0..profile.events.len() as u32 {
-                left.push(self.left(&Query { event, ..query.clone() }).await);
+/// A [`FilteredCoverage`] to be.
+pub(super) struct CoverageWork {
+    query: Query,
+    /// By event, as far as it is known: what steps leave.
+    left: Vec<RemainingSamples>,
+    counting: Option<Work<Uses>>,
+}
+
+impl CoverageWork {
+    pub fn new(query: &Query) -> Self {
+        Self { query: query.clone(), left: Vec::new(), counting: None }
+    }
+
+    pub fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<FilteredCoverage> {
+        let Self { query, left, counting } = self;
+        let drops = query.steps.iter().any(Transform::drops);
+        while drops && left.len() < session.profile.events.len() {
+            let event = left.len() as u32;
+            match session.left(&Query { event, ..query.clone() }, rows) {
+                ScanStep::More { done, total } => return ScanStep::More { done, total },
+                ScanStep::Done(more) => left.push(more),
             }
         }
-        let Uses { frames, dsos } = coverage::filtered(&profile, query, &left, &self.slice).await;
+        let begin = || {
+            let (profile, query) = (Rc::clone(&session.profile), query.clone());
+            let left = std::mem::take(left);
+            Work::new(async move |slice| filtered(&profile, &query, &left, &slice).await)
+        };
+        ScanStep::of(counting.get_or_insert_with(begin), rows).map(|uses| session.named(&uses))
+    }
+}
+
+impl Session {
+    fn named(&self, Uses { frames, dsos }: &Uses) -> FilteredCoverage {
+        let names = frames.names(&self.profile, &self.symbols);
         let used = dsos.iter().enumerate().filter(|(_, used)| used.samples > 0);
-        self.ask(|session| {
-            let names = frames.names(&profile, &session.symbols);
-            let share = |(id, used): (usize, &DsoUse)| DsoShare {
-                dso: id as u32,
-                leaf_samples: used.leaf_samples,
-                samples: used.samples,
-                unnamed_leaf_samples: names.unnamed_leaves[id],
-            };
-            let coverage = Coverage::new(&names.frames, session.by_status(&dsos), None);
-            FilteredCoverage { coverage, dsos: used.map(share).collect() }
-        })
+        let share = |(id, used): (usize, &DsoUse)| DsoShare {
+            dso: id as u32,
+            leaf_samples: used.leaf_samples,
+            samples: used.samples,
+            unnamed_leaf_samples: names.unnamed_leaves[id],
+        };
+        let coverage = Coverage::new(&names.frames, self.by_status(dsos), None);
+        FilteredCoverage { coverage, dsos: used.map(share).collect() }
     }
 }

@@ -14,7 +14,7 @@ use perftab_views::serialize_weight;
 use serde::Serialize;
 
 use crate::session::trees::Trees;
-use crate::session::{FormatInfo, Scan, ScanStep, Session};
+use crate::session::{FormatInfo, ScanStep, Session};
 use perftab_views::coverage::FrameUses;
 
 /// A link's payload and what it holds.
@@ -170,10 +170,13 @@ pub struct ShareWork {
     generation: u32,
 }
 
-impl Scan for ShareWork {
-    type Answer = Result<SharedLink, TooSmall>;
-
-    fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<Self::Answer> {
+impl ShareWork {
+    /// Goes on for about as long as so many rows of samples take.
+    pub fn step(
+        &mut self,
+        session: &mut Session,
+        rows: usize,
+    ) -> ScanStep<Result<SharedLink, TooSmall>> {
         if self.generation != session.generation {
             *self = session.begin_share(self.options.clone());
         }

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use perftab_perfdata::slice::Work;
 use perftab_perfdata::text::printable;
 use perftab_profile::{DsoId, MarkKind, Marks};
 use perftab_views::column::{Float64Array, Uint8Array};
@@ -18,7 +19,6 @@ use perftab_views::transform::Transform;
 use perftab_views::{Query, binned};
 use serde::Serialize;
 
-use crate::session::desk::Desk;
 use crate::session::{Session, TreeDetail};
 
 /// Sums kept: those of the query that is shown, and of the one before.
@@ -43,6 +43,45 @@ impl Times {
         self.leaf_kinds = None;
         // Steps name functions.
         self.sums.retain(|(query, _)| query.steps.is_empty());
+    }
+}
+
+/// How far work has come, or what came of it.
+#[derive(Debug)]
+pub enum ScanStep<T> {
+    /// There is more to do.
+    More {
+        /// Rows of samples gone through, or what takes as long.
+        done: usize,
+        /// All that there are to go through.
+        total: usize,
+    },
+    /// That was all.
+    Done(T),
+}
+
+impl<T> ScanStep<T> {
+    /// Goes on with work for about as long as so many rows of samples take.
+    pub(super) fn of(work: &mut Work<T>, rows: usize) -> Self
+    where
+        T: 'static,
+    {
+        match work.step(rows) {
+            Some(found) => Self::Done(found),
+            None => Self::of_more(work.progress()),
+        }
+    }
+
+    pub(super) fn of_more((done, total): (usize, usize)) -> Self {
+        Self::More { done, total }
+    }
+
+    /// The same of what is made of it.
+    pub fn map<Made>(self, make: impl FnOnce(T) -> Made) -> ScanStep<Made> {
+        match self {
+            Self::More { done, total } => ScanStep::More { done, total },
+            Self::Done(found) => ScanStep::Done(make(found)),
+        }
     }
 }
 
@@ -75,62 +114,14 @@ impl Times {
         self.sums.iter().find(|(known, _)| known == key).map(|(_, sums)| sums)
     }
 
-    fn keep(&mut self, query: &Query, sums: &TaskSums) {
+    fn keep(&mut self, query: &Query, sums: TaskSums) {
         let key = key(query);
         if self.known(&key).is_none() {
             if self.sums.len() == SUMS_KEPT {
                 self.sums.remove(0);
             }
-            self.sums.push((key, sums.clone()));
+            self.sums.push((key, sums));
         }
-    }
-}
-
-impl Desk {
-    /// What the steps of a query leave, whatever its range: where any takes samples away, its tree of
-    /// callees is made for that.
-    pub async fn left(&self, query: &Query) -> RemainingSamples {
-        if query.steps.iter().any(Transform::drops) {
-            self.make_tree(&placed::callees_of(query), TreeDetail::Ends).await;
-        }
-        self.ask(|session| session.known_left(query))
-    }
-
-    /// The timeline of what the query's filters and steps leave, its range apart.
-    pub async fn timeline(&self, query: Query, request: TimelineRequest) -> Timeline {
-        let profile = self.ask(|session| Rc::clone(&session.profile));
-        if let Some(bins) = &profile.bins {
-            return binned::timeline(&profile, bins, &query, &request);
-        }
-        let known = self.ask(|session| session.times.known(&key(&query)).cloned());
-        let sums = match known {
-            Some(sums) => sums,
-            None => {
-                let left = self.left(&query).await;
-                self.slice.expect(2 * profile.samples.len());
-                TaskSums::of(&profile, &query, left, &self.slice).await
-            }
-        };
-        let (period, kinds) = self.ask(|session| {
-            session.times.keep(&query, &sums);
-            (session.sample_period(query.event), session.leaf_kinds(&query))
-        });
-        let spans = SampleSpans::new(&profile, period);
-        timeline::timeline(&profile, &query, &request, &sums, spans, &kinds, &self.slice).await
-    }
-
-    /// The heat map of the same.
-    pub async fn heat_map(&self, query: Query, request: HeatRequest) -> HeatMap {
-        let left = self.left(&query).await;
-        let (profile, load) =
-            self.ask(|session| (Rc::clone(&session.profile), session.load(query.event)));
-        heat_map::heat_map(&profile, &query, &request, &load, &left, &self.slice).await
-    }
-
-    /// Who ran these DSOs, and when.
-    pub async fn dso_users(&self, dsos: Vec<DsoId>) -> Vec<DsoUsers> {
-        let profile = self.ask(|session| Rc::clone(&session.profile));
-        dso_users::users(&profile, &dsos, &self.slice).await
     }
 }
 
@@ -143,27 +134,85 @@ impl Session {
         }
         let sums = TaskSums::new(&self.profile, &query);
         let rows = tasks::rows(&self.profile, &sums);
-        self.times.keep(&query, &sums);
+        self.times.keep(&query, sums);
         rows
     }
 
-    /// What the steps of a query leave, whatever its range, where its tree of callees is there if any takes
-    /// samples away.
-    fn known_left(&self, query: &Query) -> RemainingSamples {
-        let ends = self.trees.with_ends(&placed::callees_of(query)).map(|(_, ends)| ends);
-        match query.steps.iter().any(Transform::drops) {
-            true => RemainingSamples::of(ends.unwrap_or_default()),
-            false => RemainingSamples::default(),
+    /// What the steps of a query leave, whatever its range: where any takes samples away, its tree of
+    /// callees is made for that, about so many rows at a time.
+    pub(super) fn left(&mut self, query: &Query, rows: usize) -> ScanStep<RemainingSamples> {
+        if !query.steps.iter().any(Transform::drops) {
+            return ScanStep::Done(RemainingSamples::default());
         }
+        let callees = placed::callees_of(query);
+        self.make_tree(&callees, TreeDetail::Ends, rows).map(|()| {
+            let ends = self.trees.with_ends(&callees).map(|(_, ends)| ends).unwrap_or_default();
+            RemainingSamples::of(ends)
+        })
+    }
+
+    /// The same at once.
+    fn all_left(&mut self, query: &Query) -> RemainingSamples {
+        loop {
+            if let ScanStep::Done(left) = self.left(query, usize::MAX) {
+                return left;
+            }
+        }
+    }
+
+    /// The timeline of what the query's filters and steps leave, its range apart; and what is to be kept of
+    /// it ([`Self::keep_sums`]).
+    pub(super) fn timeline(
+        &mut self,
+        query: &Query,
+        request: &TimelineRequest,
+    ) -> Work<(Timeline, Option<TaskSums>)> {
+        let (query, request) = (query.clone(), request.clone());
+        let (known, left) = (self.times.known(&key(&query)).cloned(), self.all_left(&query));
+        let (period, kinds) = (self.sample_period(query.event), self.leaf_kinds(&query));
+        let profile = Rc::clone(&self.profile);
+        Work::new(async move |slice| {
+            if let Some(bins) = &profile.bins {
+                return (binned::timeline(&profile, bins, &query, &request), None);
+            }
+            slice.expect(2 * profile.samples.len());
+            let sums = match known {
+                Some(sums) => sums,
+                None => TaskSums::of(&profile, &query, left, &slice).await,
+            };
+            let spans = SampleSpans::new(&profile, period);
+            let timeline =
+                timeline::timeline(&profile, &query, &request, &sums, spans, &kinds, &slice).await;
+            (timeline, Some(sums))
+        })
+    }
+
+    pub(super) fn keep_sums(&mut self, query: &Query, sums: Option<TaskSums>) {
+        if let Some(sums) = sums {
+            self.times.keep(query, sums);
+        }
+    }
+
+    /// The heat map of what the query's filters and steps leave, its range apart.
+    pub(super) fn heat_map(&mut self, query: &Query, request: &HeatRequest) -> Work<HeatMap> {
+        let (query, request) = (query.clone(), request.clone());
+        let (load, left) = (self.load(query.event), self.all_left(&query));
+        let profile = Rc::clone(&self.profile);
+        Work::new(async move |slice| {
+            heat_map::heat_map(&profile, &query, &request, &load, &left, &slice).await
+        })
+    }
+
+    /// Who ran these DSOs, and when.
+    pub(super) fn dso_users(&self, dsos: Vec<DsoId>) -> Work<Vec<DsoUsers>> {
+        let profile = Rc::clone(&self.profile);
+        Work::new(async move |slice| dso_users::users(&profile, &dsos, &slice).await)
     }
 
     /// What was sampled from a time on and before another, in nanoseconds since the first of the
     /// recording; the query's own range counts for nothing.
     pub fn heat_cell(&mut self, query: &Query, start: u64, end: u64) -> HeatCell {
-        if query.steps.iter().any(Transform::drops) {
-            self.parts_and_ends(&placed::callees_of(query));
-        }
-        let (load, left) = (self.load(query.event), self.known_left(query));
+        let (load, left) = (self.load(query.event), self.all_left(query));
         heat_map::cell(&self.profile, &self.symbols, query, &load, &left, start..end)
     }
 

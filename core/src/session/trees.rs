@@ -21,7 +21,7 @@ use perftab_views::{Direction, Query};
 
 use crate::session::Session;
 use crate::session::answers::Known;
-use crate::session::desk::ScanStep;
+use crate::session::times::ScanStep;
 
 /// Trees kept: callees, inverted, and callers and callees of one function stand side by side, and
 /// each is asked for again while the page scrolls or is drawn anew.

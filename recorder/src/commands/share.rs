@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
-use perftab_core::session::{FidelityInfo, Scan, ScanStep, Session, SharedLink};
+use perftab_core::session::{FidelityInfo, ScanStep, Session, SharedLink};
 use perftab_core::{NamingDepth, Query, ShareOptions, SharedPart, SharedTexts, Times, TooSmall};
 use serde::Serialize;
 

@@ -5,12 +5,11 @@ use serde::Serialize;
 use crate::error::{DecodeError, DecodeErrorKind};
 
 /// Byte order of the machine that recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "lowercase")]
 pub enum ByteOrder {
     /// Least significant byte first.
-    #[default]
     Little,
     /// Most significant byte first.
     Big,
