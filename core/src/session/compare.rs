@@ -7,14 +7,14 @@
 use perftab_perfdata::sorting::sort_by;
 use perftab_perfdata::text::printable;
 use perftab_profile::counted;
-use perftab_views::call_tree::{CallNodeId, CallTree};
+use perftab_views::call_tree::CallNodeId;
 use perftab_views::compare::{
     Basis, Change, ChangeKey, ChangeOrder, ComparedGraph, ComparedLabel, ComparedSide,
     ComparedWindow, Comparison, DsoPair, DsoSide, FunctionChange, MatchedBy, Measures, Presence,
-    Relation, Source, Sums, Width,
+    Relation, Sums, Width,
 };
 use perftab_views::filter::{RangeSide, TimeRange};
-use perftab_views::label::{OwnCode, mark};
+use perftab_views::label::mark;
 use perftab_views::search::Pattern;
 use perftab_views::weights::Sum;
 use perftab_views::{Query, serialize_weight};
@@ -485,20 +485,9 @@ impl ComparedTrees {
 }
 
 impl Session {
-    pub(super) fn source<'a>(&'a self, query: &Query, tree: &'a CallTree) -> Source<'a> {
-        Source {
-            profile: &self.profile,
-            symbols: &self.symbols,
-            ledger: &self.ledger,
-            tree,
-            own: OwnCode::of(&self.profile, query),
-            nanoseconds: self.nanoseconds(query),
-        }
-    }
-
     /// How long what a query shows took: its range, as far as the recording reaches, or all of it;
     /// 0 if samples have no time.
-    fn nanoseconds(&self, query: &Query) -> u64 {
+    pub(super) fn nanoseconds(&self, query: &Query) -> u64 {
         let whole = self.facts.time.map_or(0, |(start, end)| end.saturating_sub(start));
         let Some(TimeRange { start, end, side }) = query.range else { return whole };
         let inside = end.min(whole).saturating_sub(start.min(whole));
@@ -520,8 +509,10 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use perftab_names::Ledger;
-    use perftab_views::compare::Recordings;
+    use perftab_views::call_tree::CallTree;
+    use perftab_views::compare::{Recordings, Source};
     use perftab_views::fixture::{fixture, ungrouped};
+    use perftab_views::label::OwnCode;
 
     use super::*;
 

@@ -1,11 +1,14 @@
 //! Graphs of one range after the other, as they are asked for while a range is dragged.
 
+use std::rc::Rc;
+
+use perftab_perfdata::slice::Work;
 use perftab_views::Query;
 use perftab_views::call_tree::{CallNodeId, Label};
 use perftab_views::filter::TimeRange;
 use perftab_views::flame_graph::{self, FlameGraph};
 use perftab_views::label::{Labels, OwnCode};
-use perftab_views::placed::{self, PlacedSamples, PlacingStep, SamplePlacer};
+use perftab_views::placed::{self, PlacedSamples};
 use perftab_views::weights::Sum;
 
 use crate::session::times::ScanStep;
@@ -18,10 +21,13 @@ pub(super) enum Ranges {
     #[default]
     Unasked,
     /// Samples are being placed.
-    Placing(SamplePlacer),
+    Placing(Box<Placing>),
     /// They are.
-    Placed(PlacedSamples),
+    Placed(Box<PlacedSamples>),
 }
+
+/// Of which query, and the work.
+type Placing = (Query, Work<PlacedSamples>);
 
 /// The graph of a range while it is dragged.
 #[derive(Clone, Debug)]
@@ -43,9 +49,8 @@ impl Session {
     /// long as neither names nor filters have changed; else it begins anew.
     pub fn place_samples(&mut self, query: &Query, rows: usize) -> ScanStep<()> {
         let by = placed::key(query);
-        let total = self.profile.samples.len();
-        let placer = match std::mem::take(&mut self.ranges) {
-            Ranges::Placing(placer) if *placer.by() == by => placer,
+        let mut placing = match std::mem::take(&mut self.ranges) {
+            Ranges::Placing(begun) if begun.0 == by => begun.1,
             Ranges::Placed(placed) if *placed.by() == by => {
                 self.ranges = Ranges::Placed(placed);
                 return ScanStep::Done(());
@@ -58,19 +63,22 @@ impl Session {
                     return more;
                 }
                 let Some((tree, ends)) = self.trees.with_ends(&callees) else {
-                    return ScanStep::More { done: 0, total };
+                    return ScanStep::More { done: 0, total: 1 };
                 };
-                SamplePlacer::new(query, &tree, ends, placed::MOST_CALL_NODES)
+                let (profile, query) = (Rc::clone(&self.profile), query.clone());
+                Work::new(async move |slice| {
+                    let most = placed::MOST_CALL_NODES;
+                    placed::place(&profile, &query, tree, ends, most, &slice).await
+                })
             }
         };
-        match placer.step(&self.profile, rows) {
-            PlacingStep::More(placer) => {
-                let done = placer.rows_done();
-                self.ranges = Ranges::Placing(placer);
+        match ScanStep::of(&mut placing, rows) {
+            ScanStep::More { done, total } => {
+                self.ranges = Ranges::Placing(Box::new((by, placing)));
                 ScanStep::More { done, total }
             }
-            PlacingStep::Done(placed) => {
-                self.ranges = Ranges::Placed(placed);
+            ScanStep::Done(placed) => {
+                self.ranges = Ranges::Placed(placed.into());
                 ScanStep::Done(())
             }
         }
@@ -81,7 +89,7 @@ impl Session {
         let by = placed::key(query);
         let is_begun = match &self.ranges {
             Ranges::Unasked => false,
-            Ranges::Placing(placer) => *placer.by() == by,
+            Ranges::Placing(begun) => begun.0 == by,
             Ranges::Placed(placed) => *placed.by() == by,
         };
         !is_begun && self.trees.with_ends(&placed::callees_of(query)).is_none()

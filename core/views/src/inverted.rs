@@ -9,6 +9,7 @@
 //! Numbers of call nodes are handed out as they are opened. [`Inverted::opened`] has the order, so that
 //! a tree that is made again can be given the same numbers.
 
+use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_numbers;
 use std::ops::Range;
 use std::sync::Arc;
@@ -232,6 +233,20 @@ impl Inverted {
         }
         self.hand_out(*opening, range.start);
         true
+    }
+
+    /// The same until the children are there.
+    pub async fn open_in_slices(&mut self, id: CallNodeId, slice: &Slice) {
+        loop {
+            let all = slice.left();
+            let mut left = all;
+            let is_open = self.open_more(id, &mut left);
+            slice.count_all(all - left);
+            if is_open {
+                return;
+            }
+            slice.rest().await;
+        }
     }
 
     /// Follows a cursor to the next call, which is of one of the children.

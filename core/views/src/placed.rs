@@ -18,6 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use perftab_names::Symbols;
+use perftab_perfdata::slice::Slice;
 use perftab_profile::{Column, Profile};
 
 use crate::build;
@@ -100,114 +101,58 @@ impl Width {
     }
 }
 
-/// An inverted tree whose wide call nodes are being opened.
-struct WideNodeOpener {
-    inverted: Inverted,
-    width: Width,
-    /// Those with so many samples count as wide.
-    least: u64,
-    /// The call node that is next.
-    next: u32,
-    most: usize,
-}
-
-impl WideNodeOpener {
-    fn new(callees: &Arc<CallTree>, most: usize) -> Self {
-        let inverted = Inverted::new(Arc::clone(callees));
-        let least = inverted.tree().total(CallNodeId::ROOT).samples / most as u64;
-        let width = Width::of(inverted.tree());
-        Self { inverted, width, least, next: 0, most }
-    }
-
-    /// Goes on for about as long as so many call nodes take; true when all that are wide are open.
-    fn step(&mut self, call_nodes: usize) -> bool {
-        let Self { inverted, width, least, next, .. } = self;
-        let mut left = call_nodes;
-        while left > 0 {
-            let is_room = inverted.tree().len() < MOST_OPENED;
-            let Some(id) = inverted.tree().id(*next).filter(|_| is_room) else { return true };
-            if width.is_wide(inverted.tree().total(id), *least)
-                && !inverted.open_more(id, &mut left)
-            {
-                return false;
-            }
-            *next += 1;
-            left = left.saturating_sub(1);
+/// An inverted tree whose wide call nodes are open. In slices of call nodes.
+async fn opened(callees: Arc<CallTree>, most: usize, slice: &Slice) -> Inverted {
+    let mut inverted = Inverted::new(callees);
+    let width = Width::of(inverted.tree());
+    // Those with so many samples count as wide.
+    let least = inverted.tree().total(CallNodeId::ROOT).samples / most as u64;
+    let mut next = 0;
+    while let Some(id) = inverted.tree().id(next).filter(|_| inverted.tree().len() < MOST_OPENED) {
+        if width.is_wide(inverted.tree().total(id), least) {
+            inverted.open_in_slices(id, slice).await;
         }
-        false
+        slice.count();
+        slice.rest().await;
+        next += 1;
     }
+    inverted
 }
 
-/// Places samples, a step at a time.
-pub struct SamplePlacer {
-    by: Query,
-    wide: WideNodesState,
+/// Places the samples of a query, by the tree of [`callees_of`] it and where they end there, in at most so
+/// many call nodes. In slices of rows.
+pub async fn place(
+    profile: &Profile,
+    query: &Query,
+    callees: Arc<CallTree>,
     ends: Arc<Ends>,
-    places: Column<u32>,
-}
-
-enum WideNodesState {
-    Ready(WideNodes),
-    Opening(Box<WideNodeOpener>),
-}
-
-/// What came of a step.
-pub enum PlacingStep {
-    /// There are more rows.
-    More(SamplePlacer),
-    /// All samples are placed.
-    Done(PlacedSamples),
-}
-
-impl SamplePlacer {
-    /// For the samples of a query, by the tree of [`callees_of`] it and where they end there, in at most
-    /// so many call nodes.
-    pub fn new(query: &Query, callees: &Arc<CallTree>, ends: Arc<Ends>, most: usize) -> Self {
-        let wide = match query.direction == Direction::Callees || query.around.is_some() {
-            true => WideNodesState::Ready(WideNodes::of(callees, most)),
-            false => WideNodesState::Opening(Box::new(WideNodeOpener::new(callees, most))),
-        };
-        Self { by: key(query), wide, ends, places: Column::default() }
-    }
-
-    /// What samples are placed by.
-    pub fn by(&self) -> &Query {
-        &self.by
-    }
-
-    /// Goes on for about as long as it takes to place the samples of so many more rows.
-    pub fn step(mut self, profile: &Profile, rows: usize) -> PlacingStep {
-        let wide = match &mut self.wide {
-            WideNodesState::Ready(wide) => wide,
-            WideNodesState::Opening(opener) => {
-                if opener.step((rows / ROWS_OF_A_CALL_NODE).max(1)) {
-                    let wide = WideNodes::of_inverted(&opener.inverted, opener.most);
-                    self.wide = WideNodesState::Ready(wide);
-                }
-                return PlacingStep::More(self);
-            }
-        };
-        let filter = Filter::new(profile, &TaskSums::key(&self.by));
-        let samples = &profile.samples;
-        let from = self.places.len();
-        let to = from.saturating_add(rows).min(samples.len());
-        for row in from..to {
+    most: usize,
+    slice: &Slice,
+) -> PlacedSamples {
+    let samples = &profile.samples;
+    slice.expect(samples.len());
+    let is_whole = query.direction == Direction::Callees || query.around.is_some();
+    let WideNodes { tree, place } = match is_whole {
+        true => WideNodes::of(&callees, most),
+        false => {
+            let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);
+            WideNodes::of_inverted(&opened(callees, most, &slice).await, most)
+        }
+    };
+    let filters = TaskSums::key(query);
+    let filter = Filter::new(profile, &filters);
+    let mut places = Column::default();
+    let mut rows = 0..samples.len();
+    slice.expect(rows.len());
+    while let Some(part) = slice.part(&mut rows).await {
+        for row in part {
             let is_taken = filter.is_of_event(row) && filter.removed_by(row).is_none();
-            let end = is_taken.then(|| self.ends.of(samples.thread[row], samples.stack[row]));
-            let place = end.flatten().map(|end| wide.place[end.0 as usize]);
-            self.places.push(place.unwrap_or(NOWHERE));
+            let end = is_taken.then(|| ends.of(samples.thread[row], samples.stack[row]));
+            let place = end.flatten().map(|end| place[end.0 as usize]);
+            places.push(place.unwrap_or(NOWHERE));
         }
-        if to < samples.len() {
-            return PlacingStep::More(self);
-        }
-        let tree = std::mem::take(&mut wide.tree);
-        PlacingStep::Done(PlacedSamples::new(profile, self.by, tree, self.places))
     }
-
-    /// How many rows have been gone through.
-    pub fn rows_done(&self) -> usize {
-        self.places.len()
-    }
+    PlacedSamples::new(profile, key(query), tree, places)
 }
 
 /// All samples of a query, placed.

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use perftab_perfdata::slice::in_slices_of;
+
 use crate::build::{BuildStep, CallTreeBuilder, build, build_with_ends};
 use crate::call_tree::{CallNodeId, CallTree};
 use crate::filter::{RangeSide, TimeRange};
 use crate::fixture::{Fixture, fixture};
 use crate::function_ref::FunctionRef;
-use crate::placed::{PlacedSamples, PlacingStep, SamplePlacer, callees_of};
+use crate::placed::{PlacedSamples, callees_of, place};
 use crate::transform::Transform;
 use crate::weights::Sum;
 use crate::{Direction, Group, Query};
@@ -38,13 +40,8 @@ fn samples(count: u64, numbers: &mut Numbers) -> Fixture {
 fn placed(fixture: &Fixture, query: &Query, rows: usize, most: usize) -> PlacedSamples {
     let callees = callees_of(query);
     let (built, ends) = build_with_ends(&fixture.profile, &fixture.symbols, &callees);
-    let mut placer = SamplePlacer::new(query, &Arc::new(built.tree), Arc::new(ends), most);
-    loop {
-        match placer.step(&fixture.profile, rows) {
-            PlacingStep::More(more) => placer = more,
-            PlacingStep::Done(placed) => return placed,
-        }
-    }
+    let (tree, ends) = (Arc::new(built.tree), Arc::new(ends));
+    in_slices_of(rows, async |slice| place(&fixture.profile, query, tree, ends, most, slice).await)
 }
 
 /// By the labels that lead to each call node: self and total.

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by;
 use serde::{Deserialize, Serialize};
 
@@ -67,46 +68,26 @@ pub enum ChangeOrder {
     Name,
 }
 
-/// The functions of a comparison while they are added up.
-pub(super) struct FunctionChangeBuilder {
-    row_of_label: Vec<Option<usize>>,
-    changes: Vec<FunctionChange>,
-    /// By row: how many of its call nodes lie on the way to where the walk is.
-    on_path: Vec<u32>,
-    open: Vec<(CallNodeId, Visit)>,
-}
-
-impl FunctionChangeBuilder {
-    /// Nothing is added up yet.
-    pub fn new(comparison: &Comparison) -> Self {
-        Self {
-            row_of_label: vec![None; comparison.labels.len()],
-            changes: Vec::new(),
-            on_path: Vec::new(),
-            open: vec![(CallNodeId::ROOT, Visit::Enter)],
-        }
-    }
-
-    /// Visits so many more call nodes; true when there are none left.
-    pub fn step(&mut self, comparison: &Comparison, call_nodes: usize) -> bool {
-        for _ in 0..call_nodes {
-            match self.open.pop() {
-                Some((id, visit)) => self.visit(comparison, id, visit),
-                None => return true,
+/// The functions of a comparison. In slices of call nodes.
+pub(super) async fn changes(comparison: &Comparison, slice: &Slice) -> Vec<FunctionChange> {
+    let mut row_of_label: Vec<Option<usize>> = vec![None; comparison.labels.len()];
+    let mut changes: Vec<FunctionChange> = Vec::new();
+    // By row: how many of its call nodes lie on the way to where the walk is.
+    let mut on_path: Vec<u32> = Vec::new();
+    let mut open = vec![(CallNodeId::ROOT, Visit::Enter)];
+    let mut visits = 0..2 * comparison.len();
+    while let Some(part) = slice.part(&mut visits).await {
+        for _ in part {
+            let Some((id, visit)) = open.pop() else { break };
+            if visit == Visit::Enter {
+                open.push((id, Visit::Leave));
+                open.extend(comparison.children(id).iter().map(|&child| (child, Visit::Enter)));
             }
-        }
-        self.open.is_empty()
-    }
-
-    pub fn finish(self) -> Vec<FunctionChange> {
-        self.changes
-    }
-
-    fn visit(&mut self, comparison: &Comparison, id: CallNodeId, visit: Visit) {
-        let Self { row_of_label, changes, on_path, open } = self;
-        let label = comparison.label(id);
-        let row = is_code(comparison, id).then(|| {
-            *row_of_label[label.function as usize].get_or_insert_with(|| {
+            if !is_code(comparison, id) {
+                continue;
+            }
+            let label = comparison.label(id);
+            let row = *row_of_label[label.function as usize].get_or_insert_with(|| {
                 changes.push(FunctionChange {
                     label: label.function,
                     self_sums: Sums::default(),
@@ -116,30 +97,26 @@ impl FunctionChangeBuilder {
                 });
                 on_path.push(0);
                 changes.len() - 1
-            })
-        });
-        if visit == Visit::Enter {
-            open.push((id, Visit::Leave));
-            open.extend(comparison.children(id).iter().map(|&child| (child, Visit::Enter)));
+            });
+            if visit == Visit::Leave {
+                on_path[row] -= 1;
+                continue;
+            }
+            let change = &mut changes[row];
+            let total = comparison.total(id);
+            if on_path[row] == 0 {
+                change.total.add(total);
+            }
+            change.self_sums.add(comparison.self_sums(id));
+            change.is_inlined &= label.marks & mark::INLINED != 0;
+            let samples = |sums: Sums| sums.before.samples.saturating_add(sums.after.samples);
+            if samples(total) > samples(comparison.total(change.heaviest)) {
+                change.heaviest = id;
+            }
+            on_path[row] += 1;
         }
-        let Some(row) = row else { return };
-        if visit == Visit::Leave {
-            on_path[row] -= 1;
-            return;
-        }
-        let change = &mut changes[row];
-        let total = comparison.total(id);
-        if on_path[row] == 0 {
-            change.total.add(total);
-        }
-        change.self_sums.add(comparison.self_sums(id));
-        change.is_inlined &= label.marks & mark::INLINED != 0;
-        let samples = |sums: Sums| sums.before.samples.saturating_add(sums.after.samples);
-        if samples(total) > samples(comparison.total(change.heaviest)) {
-            change.heaviest = id;
-        }
-        on_path[row] += 1;
     }
+    changes
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

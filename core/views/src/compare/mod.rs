@@ -24,6 +24,7 @@ mod tree;
 use std::collections::HashSet;
 
 use perftab_names::{Ledger, Symbols};
+use perftab_perfdata::slice::{Slice, at_once};
 use perftab_profile::{Profile, Strings};
 
 use crate::call_tree::{CallNodeId, CallTree};
@@ -36,10 +37,8 @@ pub use functions::{ChangeKey, ChangeOrder, FunctionChange};
 pub use labels::{ComparedLabel, Name, Presence};
 pub use layout::{ComparedGraph, ComparedWindow};
 
-use dsos::Pairing;
-use functions::FunctionChangeBuilder;
 use labels::{LabelNumbers, Labeller};
-use tree::{MergedTree, TreeMerge};
+use tree::MergedTree;
 
 /// What one side is made of.
 #[derive(Clone)]
@@ -124,90 +123,34 @@ pub struct Comparison {
     nanoseconds: [u64; 2],
 }
 
-/// Two trees while they are compared: with millions of call nodes in several steps.
-pub struct Comparer {
-    recordings: Recordings,
-    pairing: Pairing,
-    stage: Stage,
-}
-
-enum Stage {
-    Merging(Box<(TreeMerge, LabelNumbers)>, Vec<DsoPair>),
-    Changing(FunctionChangeBuilder, Box<Comparison>),
-}
-
-/// What came of a step.
-pub enum CompareStep {
-    /// There is more to do.
-    More(Box<Comparer>),
-    /// They are compared.
-    Done(Box<Comparison>),
-}
-
-impl Comparer {
-    /// For two trees of callees, or two of callers.
-    pub fn new(sources: [&Source<'_>; 2], recordings: Recordings) -> Self {
-        let (pairing, dsos) = dsos::pair(sources, recordings);
-        let stage = Stage::Merging(
-            Box::new((TreeMerge::new(), LabelNumbers::new(sources, &pairing))),
-            dsos,
-        );
-        Self { recordings, pairing, stage }
-    }
-
-    /// How many call nodes have been gone through, and how many there are.
-    pub fn progress(&self, sources: [&Source<'_>; 2]) -> (usize, usize) {
-        let all: usize = sources.iter().map(|source| source.tree.len()).sum();
-        let done = match &self.stage {
-            Stage::Merging(merging, _) => merging.0.done(sources),
-            Stage::Changing(..) => all,
-        };
-        (done, all * 2)
-    }
-
-    /// Goes through so many more call nodes. The sources are those that it was made for.
-    pub fn step(self, sources: [&Source<'_>; 2], call_nodes: usize) -> CompareStep {
-        let Self { recordings, pairing, stage } = self;
-        let stage = match stage {
-            Stage::Merging(mut at_work, dsos) => {
-                let (merging, numbered) = &mut *at_work;
-                let (pairing, pairs) = (&pairing, &dsos);
-                let mut labeller = Labeller { sources, recordings, pairing, pairs, numbered };
-                match merging.step(&mut labeller, call_nodes) {
-                    false => Stage::Merging(at_work, dsos),
-                    true => {
-                        let (merging, numbered) = *at_work;
-                        let comparison = Comparison::of(sources, merging.finish(), numbered, dsos);
-                        Stage::Changing(
-                            FunctionChangeBuilder::new(&comparison),
-                            Box::new(comparison),
-                        )
-                    }
-                }
-            }
-            Stage::Changing(mut changing, mut comparison) => {
-                if changing.step(&comparison, call_nodes) {
-                    comparison.functions = changing.finish();
-                    comparison.mark_unnamed(sources);
-                    return CompareStep::Done(comparison);
-                }
-                Stage::Changing(changing, comparison)
-            }
-        };
-        CompareStep::More(Box::new(Self { recordings, pairing, stage }))
-    }
-}
-
 impl Comparison {
     /// Compares two trees of callees, or two of callers.
     pub fn new(before: &Source<'_>, after: &Source<'_>, recordings: Recordings) -> Self {
-        let mut comparer = Comparer::new([before, after], recordings);
-        loop {
-            match comparer.step([before, after], usize::MAX) {
-                CompareStep::More(more) => comparer = *more,
-                CompareStep::Done(comparison) => return *comparison,
-            }
-        }
+        at_once(async |slice| Self::in_slices([before, after], recordings, slice).await)
+    }
+
+    /// The same in slices of call nodes.
+    pub async fn in_slices(
+        sources: [&Source<'_>; 2],
+        recordings: Recordings,
+        slice: &Slice,
+    ) -> Self {
+        let all: usize = sources.iter().map(|source| source.tree.len()).sum();
+        slice.expect(3 * all);
+        let (pairing, dsos) = dsos::pair(sources, recordings);
+        let mut numbered = LabelNumbers::new(sources, &pairing);
+        let mut labeller = Labeller {
+            sources,
+            recordings,
+            pairing: &pairing,
+            pairs: &dsos,
+            numbered: &mut numbered,
+        };
+        let merged = tree::merge(&mut labeller, slice).await;
+        let mut comparison = Self::of(sources, merged, numbered, dsos);
+        comparison.functions = functions::changes(&comparison, slice).await;
+        comparison.mark_unnamed(sources);
+        comparison
     }
 
     /// All but its functions.

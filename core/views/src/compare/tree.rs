@@ -1,75 +1,51 @@
-//! Two call trees → one, in steps.
+//! Two call trees → one.
 
+use perftab_perfdata::slice::Slice;
 use perftab_profile::{IdTable, hash_pair};
 
 use super::labels::Labeller;
-use super::{ComparedSide, Source, Sums};
+use super::{ComparedSide, Sums};
 use crate::call_tree::CallNodeId;
 
 /// The call nodes of both sides, each once.
+#[derive(Default)]
 pub(super) struct MergedTree {
     pub label: Vec<u32>,
     pub parent: Vec<CallNodeId>,
     pub self_sums: Vec<Sums>,
 }
 
-/// The trees while they are merged, the side before first.
-pub(super) struct TreeMerge {
-    merged: MergedTree,
-    index: IdTable,
-    side: ComparedSide,
-    /// By call node of that side: what it is in both.
-    of_side: Vec<CallNodeId>,
+/// Merges both trees, the side before first. In slices of call nodes.
+pub(super) async fn merge(labeller: &mut Labeller<'_>, slice: &Slice) -> MergedTree {
+    let mut merged = MergedTree::default();
+    let mut index = IdTable::default();
+    for side in [ComparedSide::Before, ComparedSide::After] {
+        let tree = labeller.sources[side as usize].tree;
+        // By call node of this side: what it is in both.
+        let mut of_side: Vec<CallNodeId> = Vec::with_capacity(tree.len());
+        let mut ids = 0..tree.len();
+        while let Some(part) = slice.part(&mut ids).await {
+            for id in part.map(|id| CallNodeId(id as u32)) {
+                let parent = tree.parent(id).map(|id| of_side[id.0 as usize]);
+                let row = merged.find(&mut index, parent, labeller.label(side, tree.label(id)));
+                merged.self_sums[row.0 as usize].of_mut(side).add(tree.self_sum(id));
+                of_side.push(row);
+            }
+        }
+    }
+    merged
 }
 
-impl TreeMerge {
-    /// Nothing is merged yet.
-    pub fn new() -> Self {
-        let merged = MergedTree { label: Vec::new(), parent: Vec::new(), self_sums: Vec::new() };
-        Self { merged, index: IdTable::default(), side: ComparedSide::Before, of_side: Vec::new() }
-    }
-
-    /// Merges so many more call nodes; true when there are none left.
-    pub fn step(&mut self, labeller: &mut Labeller<'_>, call_nodes: usize) -> bool {
-        let tree = labeller.sources[self.side as usize].tree;
-        let from = self.of_side.len();
-        for id in tree.ids().skip(from).take(call_nodes) {
-            let parent = tree.parent(id).map_or(CallNodeId::ROOT, |id| self.of_side[id.0 as usize]);
-            let label = labeller.label(self.side, tree.label(id));
-            let row = self.find(parent, label, tree.parent(id).is_none());
-            self.merged.self_sums[row.0 as usize].of_mut(self.side).add(tree.self_sum(id));
-            self.of_side.push(row);
-        }
-        if self.of_side.len() < tree.len() {
-            return false;
-        }
-        let is_last = self.side == ComparedSide::After;
-        if !is_last {
-            self.side = ComparedSide::After;
-            self.of_side = Vec::new();
-        }
-        is_last
-    }
-
-    /// How many call nodes of both sides have been gone through.
-    pub fn done(&self, sources: [&Source<'_>; 2]) -> usize {
-        let before = if self.side == ComparedSide::After { sources[0].tree.len() } else { 0 };
-        before + self.of_side.len()
-    }
-
-    pub fn finish(self) -> MergedTree {
-        self.merged
-    }
-
-    fn find(&mut self, parent: CallNodeId, label: u32, is_root: bool) -> CallNodeId {
-        let Self { merged, index, .. } = self;
-        if is_root && !merged.label.is_empty() {
+impl MergedTree {
+    fn find(&mut self, index: &mut IdTable, parent: Option<CallNodeId>, label: u32) -> CallNodeId {
+        if parent.is_none() && !self.label.is_empty() {
             return CallNodeId::ROOT;
         }
+        let parent = parent.unwrap_or(CallNodeId::ROOT);
         let hash = |label: u32, parent: CallNodeId| {
             hash_pair(u64::from(label), u64::from(parent.0)) as u32
         };
-        let MergedTree { label: labels, parent: parents, self_sums } = merged;
+        let Self { label: labels, parent: parents, self_sums } = self;
         let row = index.find_or_insert(
             labels.len(),
             hash(label, parent),
