@@ -125,8 +125,28 @@ class Bits {
     return this.#at > this.#file.length;
   }
 
+  /** As a tree of one bit. Its loop made unpacking a sixth slower. */
   one(odds: Odds, place: number): number {
-    return this.tree(odds, place - 1, 1);
+    const now = this.#now;
+    const chance = odds[place] as number;
+    const range = now[0] as number;
+    const code = now[1] as number;
+    const bound = (range >>> 11) * chance;
+    const bit = code < bound ? 0 : 1;
+    let left = bound;
+    if (bit === 0) {
+      odds[place] = chance + ((2048 - chance) >> 5);
+    } else {
+      left = range - bound;
+      now[1] = code - bound;
+      odds[place] = chance - (chance >> 5);
+    }
+    if (left < 0x1000000) {
+      left <<= 8;
+      now[1] = ((now[1] as number) << 8) | (this.#file[this.#at++] as number);
+    }
+    now[0] = left;
+    return bit;
   }
 
   /** A number of so many bits, the highest first; what came before decides on the odds of each. */
