@@ -23,12 +23,31 @@ const MOST_BINS: u32 = 4096;
 /// What is asked about, by its number of the present names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "id")]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "id", try_from = "SubjectFields")]
 pub enum Subject {
     /// A call node of the query's tree.
     CallNode(u32),
     /// A function, wherever it is called.
     Function(u32),
+}
+
+/// As with steps (`transform.rs`).
+#[derive(Deserialize)]
+struct SubjectFields {
+    kind: String,
+    id: u32,
+}
+
+impl TryFrom<SubjectFields> for Subject {
+    type Error = &'static str;
+
+    fn try_from(SubjectFields { kind, id }: SubjectFields) -> Result<Self, &'static str> {
+        match kind.as_str() {
+            "call-node" => Ok(Self::CallNode(id)),
+            "function" => Ok(Self::Function(id)),
+            _ => Err("a call node or a function is asked about"),
+        }
+    }
 }
 
 /// Who ran it, and when.

@@ -1,7 +1,8 @@
 //! What is written of times: the finest bins that there is room for, of threads or of processes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
+use perftab_perfdata::sorting::sort;
 use perftab_profile::{
     BinTrack, BinsOf, EventId, ProcessId, StringId, ThreadId, Threads, TimeBins,
 };
@@ -191,8 +192,10 @@ impl<'a> Tracks<'a> {
     fn new(bins: &'a TimeBins, groups: &Groups<'_>, steps: u64) -> Self {
         let of = bins.tracks.iter().map(|track| ((track.event, track.thread), track)).collect();
         let folded = groups.folded();
-        let slots: BTreeSet<_> =
+        let mut slots: Vec<_> =
             bins.tracks.iter().map(|track| (groups.of(track.thread), track.thread)).collect();
+        sort(&mut slots);
+        slots.dedup();
         let (mut threads, mut of_group) = (Vec::new(), HashMap::new());
         for (group, thread) in slots {
             match bins.of {
