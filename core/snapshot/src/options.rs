@@ -1,6 +1,7 @@
 //! What a sender chooses: how much is written, and what of it.
 
 use perftab_views::Query;
+use perftab_views::function_ref::DsoRef;
 use serde::{Deserialize, Serialize};
 
 use super::{Contents, Disclosure, Privacy};
@@ -17,6 +18,9 @@ pub struct ShareOptions {
     /// What is written: all, or of every event what the filters and steps of a query leave. How the
     /// query's tree stands changes nothing, except that inlined functions which it merges stay so.
     pub query: Option<Query>,
+    /// DSOs that count as own code, whatever their folder says, for what is told of own code and for
+    /// the timeline.
+    pub own: Vec<DsoRef>,
     /// How the sender looks at it, as the text that a page's address has after `s2&`; empty for not
     /// at all. What it names is told as the rest is.
     pub view: String,
@@ -57,6 +61,7 @@ impl Default for ShareOptions {
             characters: usize::MAX,
             privacy: Privacy::default(),
             query: None,
+            own: Vec::new(),
             view: String::new(),
             times: Times::Samples,
             title: String::new(),

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use perftab_images::ImageContents;
-use perftab_profile::DsoKind;
+use perftab_profile::{DsoId, DsoKind};
 use perftab_views::Query;
 use perftab_views::call_tree::{CallNodeId, CallTree};
+use perftab_views::function_ref::DsoRef;
 
 use super::random_profile::{RandomProfile, random_profile};
 use super::*;
@@ -198,6 +199,29 @@ fn what_a_pattern_matches_is_nowhere() {
         let renames: Vec<_> = patterns.iter().map(|written| rename(written)).collect();
         check(with(|it| it.renames = renames.clone()), secrets, present);
     }
+}
+
+#[test]
+fn what_counts_as_own_code_is_left_out_with_own_code() {
+    let made = random_profile(3, 4000);
+    let user: Vec<_> =
+        made.profile.dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::User).collect();
+    let names_of = |is_wanted: &dyn Fn(DsoId) -> bool| {
+        let functions = made.symbols.function_ids().map(|id| made.symbols.function(id));
+        let wanted = functions.filter(|function| is_wanted(function.dso));
+        wanted.filter_map(|function| function.name.map(str::to_owned)).collect::<BTreeSet<_>>()
+    };
+    let is_user = |dso| user.iter().any(|(id, _)| *id == dso);
+    let all = &names_of(&is_user) - &names_of(&|dso| !is_user(dso));
+    let privacy = Privacy { own_functions: Disclosure::LeftOut, ..Privacy::default() };
+    let told = |own| {
+        let options = ShareOptions { own, privacy: privacy.clone(), ..ShareOptions::default() };
+        let shared = encode(&made.contents(), &options).expect("no limit");
+        let (_, texts) = all_that_is_in(&shared.payload);
+        texts.intersection(&all).count()
+    };
+    assert!(told(Vec::new()) > 0);
+    assert_eq!(told(user.iter().map(|(_, dso)| DsoRef::of(dso)).collect()), 0);
 }
 
 #[test]

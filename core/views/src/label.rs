@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::Query;
 use crate::call_tree::{CallNodeId, CallTree, Label};
+use crate::function_ref::DsoRef;
 
 /// What a box or row stands for; decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -70,10 +71,15 @@ pub struct OwnCode(Vec<DsoId>);
 impl OwnCode {
     /// Those of `query` that the profile has.
     pub fn of(profile: &Profile, query: &Query) -> Self {
-        if query.own.is_empty() {
+        Self::named(profile, &query.own)
+    }
+
+    /// Those that are named here, as far as the profile has them.
+    pub fn named(profile: &Profile, own: &[DsoRef]) -> Self {
+        if own.is_empty() {
             return Self::default();
         }
-        let is_own = |dso: &Dso| query.own.iter().any(|own| own.means(dso));
+        let is_own = |dso: &Dso| own.iter().any(|own| own.means(dso));
         let own = profile.dsos.iter().filter(|(_, dso)| is_own(dso));
         Self(own.map(|(id, _)| id).collect())
     }

@@ -45,15 +45,19 @@ export const told = computed<ShareOptions>(() => {
   return {
     privacy: privacy.value,
     query: isPart ? query.value : null,
+    own: query.value.own,
     view: writeView({ state: viewToShare(viewState.value, isPart ? "shown" : "whole"), zoom: zoomToShare() }),
     title: title.value,
   };
 });
 
-/** A part of a profile cannot be filtered again by what made it one; and there is no second profile in a link. */
+/**
+ * A part of a profile cannot be filtered again by what made it one, and must not tell which DSOs count as own code that are
+ * not in it; and there is no second profile in a link.
+ */
 function viewToShare(state: ViewState, what: "whole" | "shown"): ViewState {
-  const { event, direction, group, inlines, own, around } = state.query;
-  const shared = what === "whole" ? state.query : { ...DEFAULT_QUERY, event, direction, group, inlines, own, around };
+  const { event, direction, group, inlines, around } = state.query;
+  const shared = what === "whole" ? state.query : { ...DEFAULT_QUERY, event, direction, group, inlines, around };
   return { ...state, query: shared, comparison: null };
 }
 

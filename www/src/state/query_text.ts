@@ -39,7 +39,7 @@ export const DEFAULT_QUERY: Query = {
 const MOST_STEPS = 64;
 const MOST_LISTED = 4096;
 const MOST_FILES = 1024;
-const MOST_OWN = 64;
+export const MOST_OWN = 64;
 const DEEPEST_PATH = 1024;
 const LONGEST_TEXT = 4096;
 
@@ -199,10 +199,10 @@ export class Fields {
   }
 
   /** A list whose parts are read one by one; those that make no sense are left out. */
-  list<T>(name: string, read: (part: string) => T | null): T[] {
+  list<T>(name: string, read: (part: string) => T | null, most = MOST_LISTED): T[] {
     return this.read<T[]>(name, [], (text) => {
       const parts = text.split(",", MOST_LISTED);
-      const found = parts.flatMap((part) => read(part) ?? []);
+      const found = parts.slice(0, most).flatMap((part) => read(part) ?? []);
       return found.length === parts.length ? found : this.#passOver(name, text, found);
     });
   }
@@ -241,7 +241,7 @@ export function readQuery(fields: Fields): Query {
     cpus: numbers("cpus", MOST_CPU),
     comms: fields.list("comms", (text) => unescaped(text) || null),
     dsos: fields.list("dsos", (text) => fileAt(files, text)),
-    own: fields.list("own", (text) => fileAt(files, text)).slice(0, MOST_OWN),
+    own: fields.list("own", (text) => fileAt(files, text), MOST_OWN),
     steps: fields.each("step", MOST_STEPS, (text) => readStep(text, files)),
     around: fields.read<AroundFunction | null>("around", null, (text) => readAround(text, files)),
   };

@@ -128,7 +128,7 @@ impl Tables {
     /// is any.
     pub fn write_mappings(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
         let mut mapped: Vec<(DsoId, (u64, u64))> = self.mapped.drain().collect();
-        let labels = Names::new(calls.profile, calls.symbols).labels;
+        let labels = Names::new(calls.profile, calls.symbols).labels.counting(&calls.own);
         sort_by_key(&mut mapped, |&(dso, _)| (labels.dso_kind(dso) != Kind::Own, dso));
         for (dso, (lowest, highest)) in mapped {
             let message = self.mapping(calls.profile, dso, lowest, highest);

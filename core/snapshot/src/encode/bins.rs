@@ -11,6 +11,7 @@ use std::ops::Range;
 use perftab_profile::{BinCell, BinTrack, BinsOf, EventId, Profile, ThreadId, TimeBins};
 use perftab_views::Query;
 use perftab_views::filter::{Filter, FilterKind};
+use perftab_views::function_ref::DsoRef;
 use perftab_views::label::OwnCode;
 use perftab_views::sample_spans::{SampleSpan, SampleSpans, period};
 use perftab_views::timeline::leaf_kinds;
@@ -55,7 +56,12 @@ enum Stage {
 
 impl TimeBinsBuilder {
     /// Samples that have no time have no bins.
-    pub fn new(contents: &Contents<'_>, scope: &Scope, query: Option<&Query>) -> Self {
+    pub fn new(
+        contents: &Contents<'_>,
+        scope: &Scope,
+        query: Option<&Query>,
+        own: &[DsoRef],
+    ) -> Self {
         let profile = contents.profile;
         let (stage, kinds) = match (&profile.bins, query) {
             (Some(bins), None) => (Stage::Done(Some(bins.clone())), Vec::new()),
@@ -63,8 +69,7 @@ impl TimeBinsBuilder {
             (None, _) => match scope.facts.time {
                 None => (Stage::Done(None), Vec::new()),
                 Some(_) => {
-                    let own =
-                        query.map_or_else(OwnCode::default, |query| OwnCode::of(profile, query));
+                    let own = OwnCode::named(profile, own);
                     (Stage::Length(None), leaf_kinds(profile, contents.symbols, &own))
                 }
             },

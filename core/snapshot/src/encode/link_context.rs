@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use perftab_profile::TimeBins;
 use perftab_views::Query;
+use perftab_views::function_ref::DsoRef;
 
 use super::bins::TimeBinsBuilder;
 use super::heat::{Heat, HeatBuilder};
@@ -21,12 +22,14 @@ const ROWS_OF_A_CALL_NODE: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     query: Option<Query>,
+    own: Vec<DsoRef>,
     addresses: Disclosure,
 }
 
 impl Key {
     pub fn of(options: &ShareOptions) -> Self {
-        Self { query: options.query.clone(), addresses: options.privacy.addresses }
+        let (query, own) = (options.query.clone(), options.own.clone());
+        Self { query, own, addresses: options.privacy.addresses }
     }
 }
 
@@ -73,7 +76,7 @@ impl LinkContextBuilder {
                     true => {
                         let (tree, scope, order_builder) = *builder;
                         let bins_builder =
-                            TimeBinsBuilder::new(contents, &scope, key.query.as_ref());
+                            TimeBinsBuilder::new(contents, &scope, key.query.as_ref(), &key.own);
                         Self::Bins(Box::new((tree, scope, order_builder.finish(), bins_builder)))
                     }
                 }

@@ -16,7 +16,7 @@ use perftab_names::{ByFunction, FileId, FunctionId};
 use perftab_perfdata::text::printable;
 use perftab_profile::{Dso, DsoId, DsoKind, EventId, StringId};
 use perftab_views::hot_lines::SourceLine;
-use perftab_views::label::{Kind, Labels, is_system};
+use perftab_views::label::{Kind, Labels, OwnCode, is_system};
 
 use crate::privacy::{
     Aliases, Disclosure, Draft, Folders, Line, Privacy, Redactor, file_name, numbered,
@@ -98,9 +98,11 @@ impl Texts {
         if privacy.build_ids == Disclosure::LeftOut {
             redactor.hide_ids(ids(contents));
         }
-        let mut drafts = Drafts { contents: *contents, privacy, redactor, drafts: Vec::new() };
+        let of_dso = parts_of_functions(contents, &OwnCode::named(contents.profile, &options.own));
+        let mut drafts =
+            Drafts { contents: *contents, privacy, of_dso, redactor, drafts: Vec::new() };
         drafts.add_all();
-        let Drafts { redactor, drafts, .. } = drafts;
+        let Drafts { of_dso, redactor, drafts, .. } = drafts;
         let aliases = Aliases::new(&privacy.renames, drafts.iter().map(|(_, draft)| draft));
         let mut lines: HashMap<Slot, Line<'_>> =
             drafts.into_iter().map(|(slot, draft)| (slot, aliases.line(draft))).collect();
@@ -118,7 +120,6 @@ impl Texts {
             ranks[dso] = rank;
         }
         let symbols = contents.symbols;
-        let of_dso = parts_of_functions(contents);
         let mut functions = ByFunction::new(Part::OwnFunction);
         for id in symbols.function_ids() {
             *functions.get_mut(id) = of_dso[symbols.function(id).dso.index()];
@@ -266,8 +267,8 @@ fn view(
 }
 
 /// By DSO, what names of its functions are.
-fn parts_of_functions(contents: &Contents<'_>) -> Vec<Part> {
-    let labels = Labels::new(contents.profile, contents.symbols);
+fn parts_of_functions(contents: &Contents<'_>, own: &OwnCode) -> Vec<Part> {
+    let labels = Labels::new(contents.profile, contents.symbols).counting(own);
     let part = |dso| match labels.dso_kind(dso) {
         Kind::Own | Kind::Jit => Part::OwnFunction,
         Kind::System | Kind::Kernel => Part::SystemFunction,
@@ -308,6 +309,8 @@ fn ids<'c>(contents: &Contents<'c>) -> impl Iterator<Item = String> {
 struct Drafts<'c, 'o> {
     contents: Contents<'c>,
     privacy: &'o Privacy,
+    /// By DSO, what names of its functions are.
+    of_dso: Vec<Part>,
     redactor: Redactor<'c, 'o>,
     drafts: Vec<(Slot, Draft<'c>)>,
 }
@@ -416,8 +419,7 @@ impl<'c> Drafts<'c, '_> {
             Part::SystemFunction => self.privacy.system_functions,
             _ => Disclosure::Included,
         };
-        let of_dso: Vec<Disclosure> =
-            parts_of_functions(&self.contents).into_iter().map(disclosure_of).collect();
+        let of_dso: Vec<Disclosure> = self.of_dso.iter().copied().map(disclosure_of).collect();
         let functions = symbols.function_ids();
         let named = functions.filter_map(|id| {
             let function = symbols.function(id);
