@@ -232,6 +232,7 @@ impl Session {
         self.trees.names_changed(self.generation);
         self.next_trees = trees::Trees::default();
         self.link_cache = LinkCache::default();
+        self.naming.all_shown();
         self.generation = self.generation.wrapping_add(1);
     }
 

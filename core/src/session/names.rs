@@ -37,6 +37,11 @@ impl Naming {
     pub fn has_unshown(&self) -> bool {
         self.has_unshown
     }
+
+    /// Views show all names that there are.
+    pub fn all_shown(&mut self) {
+        self.has_unshown = false;
+    }
 }
 
 /// How far the naming of frames has come.
@@ -153,7 +158,7 @@ impl Session {
 
     /// Views show all names that were taken in: together, since each time call nodes get other numbers.
     pub fn show_names(&mut self) {
-        if std::mem::take(&mut self.naming.has_unshown) {
+        if self.naming.has_unshown {
             self.show_prepared();
         }
     }

@@ -190,7 +190,7 @@ impl Session {
     /// Functions of a query in order, at most `limit` of them. How much has names is said of what
     /// its filters and steps leave, of all events.
     pub fn report(&mut self, query: &Query, order: FunctionOrder, limit: usize) -> Report<'_> {
-        let query = Query { direction: Direction::Callees, ..query.clone() };
+        let query = Query { direction: Direction::Callees, around: None, ..query.clone() };
         let is_filtered = FilterKind::ALL.iter().any(|kind| kind.is_set(&query));
         let coverage = match is_filtered || query.steps.iter().any(Transform::drops) {
             true => self.filtered_coverage(&query).coverage,
@@ -283,6 +283,8 @@ fn serialize_identity<S: Serializer>(
 /// A [`FilteredCoverage`] to be.
 pub(super) struct CoverageWork {
     query: Query,
+    /// Of names; if these change it begins anew.
+    generation: u32,
     /// By event, as far as it is known: what steps leave.
     left: Vec<RemainingSamples>,
     counting: Option<Work<Uses>>,
@@ -290,11 +292,15 @@ pub(super) struct CoverageWork {
 
 impl CoverageWork {
     pub fn new(query: &Query) -> Self {
-        Self { query: query.clone(), left: Vec::new(), counting: None }
+        Self { query: query.clone(), generation: 0, left: Vec::new(), counting: None }
     }
 
     pub fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<FilteredCoverage> {
-        let Self { query, left, counting } = self;
+        if self.generation != session.generation {
+            let generation = session.generation;
+            *self = Self { generation, ..Self::new(&self.query) };
+        }
+        let Self { query, left, counting, .. } = self;
         let drops = query.steps.iter().any(Transform::drops);
         while drops && left.len() < session.profile.events.len() {
             let event = left.len() as u32;

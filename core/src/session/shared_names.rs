@@ -1,4 +1,4 @@
-//! The names of a session, of which work in progress has a share.
+//! How names change while work in progress reads them: the work ends, and who wants its answer begins anew.
 
 use std::cell::RefCell;
 use std::ops::Deref;
@@ -55,7 +55,7 @@ impl SharedNames {
         readers.push(work.handle());
     }
 
-    /// What was made of names and of what they are of is not to go on.
+    /// Ends all work that has a share.
     pub fn let_go_of_readers(&mut self) {
         let readers = self.readers.take();
         readers.iter().filter_map(Weak::upgrade).for_each(|work| work.let_go());

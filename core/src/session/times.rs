@@ -171,7 +171,8 @@ impl Session {
         let (known, left) = (self.times.known(&key(&query)).cloned(), self.all_left(&query));
         let (period, kinds) = (self.sample_period(query.event), self.leaf_kinds(&query));
         let profile = Rc::clone(&self.profile);
-        Work::new(async move |slice| {
+        // What steps leave, and kinds of code, are of these names.
+        let work = Work::new(async move |slice| {
             if let Some(bins) = &profile.bins {
                 return (binned::timeline(&profile, bins, &query, &request), None);
             }
@@ -184,7 +185,9 @@ impl Session {
             let timeline =
                 timeline::timeline(&profile, &query, &request, &sums, spans, &kinds, &slice).await;
             (timeline, Some(sums))
-        })
+        });
+        self.symbols.is_read_by(&work);
+        work
     }
 
     pub(super) fn keep_sums(&mut self, query: &Query, sums: Option<TaskSums>) {
@@ -198,9 +201,11 @@ impl Session {
         let (query, request) = (query.clone(), request.clone());
         let (load, left) = (self.load(query.event), self.all_left(&query));
         let profile = Rc::clone(&self.profile);
-        Work::new(async move |slice| {
+        let work = Work::new(async move |slice| {
             heat_map::heat_map(&profile, &query, &request, &load, &left, &slice).await
-        })
+        });
+        self.symbols.is_read_by(&work);
+        work
     }
 
     /// Who ran these DSOs, and when.

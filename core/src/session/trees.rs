@@ -202,7 +202,7 @@ impl Trees {
         self.cached.last().map(|CachedTree { query, functions, ends, .. }| Shown {
             query: query.clone(),
             detail: if ends.are_known() { TreeDetail::Ends } else { TreeDetail::Tree },
-            functions: functions.as_ref().map(|(order, functions)| (*order, functions.first())),
+            functions: functions.as_ref().map(|(order, functions)| (*order, functions.in_order())),
         })
     }
 
@@ -228,15 +228,28 @@ impl Trees {
             let mut place = 0..;
             self.forget(|cached| place.next() != Some(last) && is_of_other_range(cached));
         }
-        let nodes = |cached: &[CachedTree]| {
-            cached.iter().map(|cached| cached.tree.get().len()).sum::<usize>()
-        };
         while self.cached.len() >= TREES_KEPT
-            || (self.cached.len() >= LARGE_TREES_KEPT && nodes(&self.cached) > LARGE_TREES)
+            || (self.cached.len() >= LARGE_TREES_KEPT && self.are_large())
         {
-            let mut place = 0..;
-            self.forget(|_| place.next() == Some(0));
+            self.forget_first();
         }
+    }
+
+    /// Before one of the next generation is made: of large ones only that which was asked for last stays.
+    fn make_room_for_next(&mut self) {
+        while self.cached.len() > 1 && self.are_large() {
+            self.forget_first();
+        }
+    }
+
+    fn are_large(&self) -> bool {
+        let nodes = self.cached.iter().map(|cached| cached.tree.get().len());
+        nodes.sum::<usize>() > LARGE_TREES
+    }
+
+    fn forget_first(&mut self) {
+        let mut place = 0..;
+        self.forget(|_| place.next() == Some(0));
     }
 
     fn forget(&mut self, mut is_forgotten: impl FnMut(&CachedTree) -> bool) {
@@ -345,12 +358,13 @@ impl Session {
     }
 
     /// Makes what was asked for last once more, of the names that [`Self::show_names`] is about to show: goes
-    /// on for about as long as so many rows of samples take. Until they are shown, views are answered from
-    /// the trees that there are; and then from this one, at once.
+    /// on for about as long as so many rows of samples take. Until they are shown, what views showed before
+    /// is answered from the trees that there are; and then from this one, at once.
     pub fn prepare_names(&mut self, rows: usize) -> ScanStep<()> {
         let Some(shown) = self.trees.shown_last().filter(|_| self.naming.has_unshown()) else {
             return ScanStep::Done(());
         };
+        self.trees.make_room_for_next();
         std::mem::swap(&mut self.trees, &mut self.next_trees);
         let step = self.make_shown(&shown, rows);
         std::mem::swap(&mut self.trees, &mut self.next_trees);
@@ -547,7 +561,7 @@ impl Session {
         ScanStep::Done(())
     }
 
-    /// Those that [`Self::order_functions`] has put in order.
+    /// Those of which [`Self::order_functions`] has put the first in order.
     pub(super) fn functions_in_order(&self, query: &Query) -> &[FunctionSum] {
         let cached = self.trees.cached.iter().find(|cached| cached.query == *query);
         cached

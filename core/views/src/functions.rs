@@ -311,7 +311,7 @@ impl OrderedFunctions {
     }
 
     /// How many are in order.
-    pub fn first(&self) -> usize {
+    pub fn in_order(&self) -> usize {
         self.in_order
     }
 
@@ -384,7 +384,11 @@ impl<'a> FunctionSortKey<'a> {
 
     /// Never equal, so that it does not matter in what order they are met.
     fn compare(&self, other: &Self, order: FunctionOrder) -> Ordering {
-        let by_number = || self.sum.label.function().cmp(&other.sum.label.function());
+        let number = |label| match label {
+            Label::Dso(dso) => (Some(dso), None),
+            label => (None, label.function()),
+        };
+        let by_number = || number(self.sum.label).cmp(&number(other.sum.label));
         order.compare(self, other).then_with(by_number)
     }
 }

@@ -4,6 +4,7 @@
 use perf_event_open_sys::bindings as kernel;
 use perftab_core::DsoId;
 use perftab_core::session::{Arguments, Asked, Question, ScanStep, Session};
+use perftab_images::{AddressNames, ForcedAddresses, ForcedFile, FunctionNumber, NamedLevel};
 use perftab_tests::open::open;
 use perftab_tests::synth::{
     At, Attr, Event, MappedFile, Mapping, Order, Recording, SAMPLE_TYPE, Sample, context,
@@ -81,7 +82,10 @@ fn answer(
 fn questions() -> Vec<Value> {
     let query = json!({ "event": 0 });
     let inverted = json!({ "event": 0, "direction": "inverted" });
-    let function = asked_function();
+    // It gets its name while they are answered.
+    let mut function = asked_function();
+    function["name"] = json!("seven1");
+    function["address"] = Value::Null;
     let dropping = json!({ "event": 0, "steps": [{ "kind": "drop", "function": function }] });
     let window = json!({ "root": 0, "widthPx": 500.0, "minPx": 0.1, "search": "seven" });
     let range = json!({ "start": 20, "end": 300, "side": "inside" });
@@ -138,21 +142,45 @@ fn names_that_change_meanwhile_are_those_of_the_answer() {
         if name == "occurrence" {
             continue;
         }
-        let mut changes = 0..3;
-        // What takes names away has them change, also where there are none.
-        let mut change = |session: &mut Session| {
-            if changes.next().is_some() {
-                session.distrust(&[DsoId(0)]);
-            }
-        };
-        let mut changed = session();
-        let (meanwhile, _) = answer(&mut changed, question.clone(), 1, &mut change);
-        for _ in 0..3 {
-            change(&mut changed);
+        let (_, turns) = answer(&mut session(), question.clone(), 1, |_| {});
+        let mut fresh = session();
+        change_names(&mut fresh);
+        let (expected, _) = answer(&mut fresh, question.clone(), usize::MAX, |_| {});
+        let expected = without_generation(expected);
+        for when in (0..turns.len() - 1).step_by(turns.len() / 12 + 1) {
+            let (mut changed, mut steps) = (session(), 0..);
+            let change = |session: &mut Session| {
+                if steps.next() == Some(when) {
+                    change_names(session);
+                }
+            };
+            let (meanwhile, _) = answer(&mut changed, question.clone(), 1, change);
+            assert_eq!(without_generation(meanwhile), expected, "{name} {when}");
+            // Nothing that was kept is of the names before.
+            let (afterwards, _) = answer(&mut changed, question.clone(), usize::MAX, |_| {});
+            assert_eq!(without_generation(afterwards), expected, "{name} {when}");
         }
-        let (afterwards, _) = answer(&mut changed, question.clone(), usize::MAX, |_| {});
-        assert_eq!(without_generation(meanwhile), without_generation(afterwards), "{name}");
     }
+}
+
+/// Names every address by force, each time by another of three names.
+fn change_names(session: &mut Session) {
+    let before = session.generation();
+    let addresses = session.forceable(DsoId(0)).expect("it is there").len();
+    let level =
+        |number| NamedLevel { function: Some(FunctionNumber(number)), file: None, line: None };
+    let names = AddressNames {
+        functions: (0..addresses as u32)
+            .map(|number| format!("seven{}", (number + before) % 3))
+            .collect(),
+        lengths: vec![1; addresses],
+        levels: (0..addresses as u32).map(level).collect(),
+        ..AddressNames::default()
+    };
+    let names = ForcedAddresses { names };
+    let file = ForcedFile { name: "seven".to_owned(), found: None, names };
+    session.take_forced(DsoId(0), &file).expect("it names something");
+    assert_ne!(session.generation(), before);
 }
 
 /// It counts names that changed.
