@@ -90,6 +90,7 @@ async function page(out, packedWasm, site) {
   const wasm = readFileSync(packedWasm);
   await check(packedWasm, wasm);
   const code = lzma([main, worker, style].join("\0"));
+  await checkCode(code, [main, worker, style]);
   const parts = { boot, main, style, code, wasm };
   const html = fill({ ...parts, kind: "alone" });
   mkdirSync(dirname(out), { recursive: true });
@@ -108,6 +109,16 @@ async function check(packedWasm, wasm) {
   const { unpackWasm } = await import(`data:text/javascript,${encodeURIComponent(unpacker)}`);
   const plain = readFileSync(packedWasm.replace(/\.packed$/, ""));
   if (!plain.equals(unpackWasm(wasm))) throw new Error(`${packedWasm} is not what it was packed from`);
+}
+
+// The same for what is unpacked first, which ends up as three texts.
+async function checkCode(code, texts) {
+  const unpacker = await bundle("src/worker/lzma.ts", { ...browser, format: "esm" });
+  const { unpackLzma } = await import(`data:text/javascript,${encodeURIComponent(unpacker)}`);
+  const unpacked = new TextDecoder().decode(unpackLzma(code)).split("\0");
+  if (unpacked.length !== texts.length || unpacked.some((text, at) => text !== texts[at])) {
+    throw new Error("the page's code is not what it was packed from");
+  }
 }
 
 // perftab-bundle has been built when there is WebAssembly.

@@ -1,7 +1,7 @@
 // What the page carries beside its script: blocks of the document that hold data.
 //
-// All but a profile stand behind the script, so that the page is drawn while they are still on their way. The last line of
-// such a block says that it is whole.
+// A profile and the page's code stand before the script that begins. The others stand behind it, so that the page is drawn
+// while they are still on their way; the last line of each says that it is whole.
 
 const END = "\n//end";
 

@@ -89,9 +89,10 @@ export class Calls {
       if (soFar === null) {
         return null;
       }
-      await this.#prepare(soFar, slices);
-      if (reading !== this.#reading) {
-        // All of it is there by now.
+      const isRead = (): boolean => reading === this.#reading;
+      await this.#prepare(soFar, slices, isRead);
+      if (!isRead()) {
+        // All of it is there by now, or nobody wants it any more.
         soFar.free();
         return null;
       }
@@ -200,10 +201,10 @@ export class Calls {
   }
 
   /** Makes the views of what is about to take the place of less of it; until then that answers. */
-  async #prepare(more: Session, slices: Slices): Promise<void> {
+  async #prepare(more: Session, slices: Slices, isWanted = (): boolean => true): Promise<void> {
     const less = this.#soFar;
     try {
-      while (less !== null && less === this.#session && !more.prepareToFollow(less, ROWS)) {
+      while (less !== null && less === this.#session && isWanted() && !more.prepareToFollow(less, ROWS)) {
         await slices.breathe({ stage: "counting", done: 0, total: 1 });
       }
     } catch (error) {

@@ -63,11 +63,14 @@ export class Precedence {
       return answer;
     }
     this.#lookedAt += 1;
+    let isToBeSeen = false;
     try {
-      return await work(null);
+      const answer = await work(null);
+      isToBeSeen = OPENING.has(method) && answer !== null;
+      return answer;
     } finally {
       this.#lookedAt -= 1;
-      if (OPENING.has(method)) {
+      if (isToBeSeen) {
         this.#awaitLook();
       } else {
         this.#seen();

@@ -29,11 +29,15 @@ export class Slices {
     }
     this.#report(progress);
     await nextTask();
-    if (!this.#holdsTurn) {
-      await this.#beside?.mayGoOn();
+    if (!this.#holdsTurn && this.#beside !== null && !this.signal.aborted) {
+      await Promise.race([this.#beside.mayGoOn(), this.#aborted()]);
     }
     this.check();
     this.#since = performance.now();
+  }
+
+  #aborted(): Promise<void> {
+    return new Promise((resolve) => this.signal.addEventListener("abort", () => resolve(), { once: true }));
   }
 
   /** While others wait for their turn nothing is waited for but messages. */

@@ -1,5 +1,5 @@
 //! Binds and packs the WebAssembly for the page: `perftab-bundle IN.wasm OUT_DIR`. `perftab-bundle lzma` packs
-//! its script.
+//! what it reads, for the page's script, worker and style sheet.
 //!
 //! A package of its own because its libraries take long to compile: xtask runs it when a page is
 //! bundled, and is itself there at once. Into OUT_DIR go the JavaScript and the types of the façade,

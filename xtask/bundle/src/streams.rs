@@ -67,7 +67,7 @@ const MEDIUM_CONSTANT: u8 = 0xd8;
 const LARGE_CONSTANT: u8 = 0xd9;
 const PREFIX: u8 = 0xfc;
 
-/// Of opcodes that are not named here the page knows nothing: what is said of [`instruction`] ends there.
+/// What follows an opcode; `None` for those that the page does not know.
 fn immediates(opcode: u8) -> Option<&'static [Immediate]> {
     use Immediate::{Bytes, List, Number};
     use Stream::{Code, Labels, Large, Locals, Medium, Offsets, Small};
