@@ -98,7 +98,8 @@ describe("pprof", () => {
     const { self } = top(file, "cpu-clock", "ns", "-symbolize=local");
     // It names the functions that the linker knows.
     const { functions } = parts.json("report", "--json", "--no-inline", tidesRecording);
-    const ours = functions.filter(({ dso, self }) => dso === tides && self > 0);
+    // But not main, even of a program that spends its time there (Go 1.19); a sample in it is one run's in a hundred.
+    const ours = functions.filter(({ name, dso, self }) => dso === tides && self > 0 && name !== "main");
     assert.ok(ours.length > 1);
     for (const { name, self: weight } of ours) assert.equal(self.get(name), weight, name);
   });
