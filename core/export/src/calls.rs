@@ -10,6 +10,8 @@ use perftab_views::ends::Ends;
 use perftab_views::label::OwnCode;
 use perftab_views::{Inlines, Query};
 
+use super::names::Names;
+
 /// A call by its number in [`Calls`]: that of a stack or of a call node. Callers have lower numbers
 /// than what they call, and 0 is no call at all.
 pub(crate) type CallNumber = u32;
@@ -18,8 +20,7 @@ pub(crate) type CallNumber = u32;
 pub struct Calls<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) symbols: &'a Symbols,
-    /// What categories tell as own code.
-    pub(crate) own: OwnCode,
+    own: OwnCode,
     inlines: Inlines,
     source: Source<'a>,
 }
@@ -75,6 +76,11 @@ impl<'a> Calls<'a> {
     fn new(profile: &'a Profile, symbols: &'a Symbols, query: &Query, source: Source<'a>) -> Self {
         let own = OwnCode::of(profile, query);
         Self { profile, symbols, own, inlines: query.inlines, source }
+    }
+
+    /// Names them, with categories as the query counts own code.
+    pub(crate) fn names(&self) -> Names<'_> {
+        Names::new(self.profile, self.symbols).counting(&self.own)
     }
 
     /// Numbers are below it.

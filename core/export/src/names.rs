@@ -4,7 +4,7 @@ use perftab_names::Symbols;
 use perftab_perfdata::text::printable;
 use perftab_profile::Profile;
 use perftab_views::call_tree::Label;
-use perftab_views::label::{Labels, mark};
+use perftab_views::label::{Labels, OwnCode, mark};
 
 /// Before a name from a file of another build.
 const FORCED: &str = "[forced] ";
@@ -20,6 +20,11 @@ pub(super) struct Names<'a> {
 impl<'a> Names<'a> {
     pub fn new(profile: &'a Profile, symbols: &'a Symbols) -> Self {
         Self { profile, symbols, labels: Labels::new(profile, symbols) }
+    }
+
+    /// The same, where categories follow what is counted as own code.
+    pub fn counting(self, own: &'a OwnCode) -> Self {
+        Self { labels: self.labels.counting(own), ..self }
     }
 
     /// A name that stands by itself: code without one is `libz.so.1+0x1b8f`.

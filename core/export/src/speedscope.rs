@@ -11,7 +11,6 @@ use perftab_views::call_tree::Label;
 
 use super::calls::{CallNumber, Calls, Code};
 use super::exported_samples::{ExportedSamples, Track};
-use super::names::Names;
 use super::{ExportRequest, Next, Pieces, json};
 
 /// A profile that is being written, a run of samples a piece.
@@ -65,7 +64,7 @@ impl Speedscope {
         let rows = &taken.events[event];
         let event_of = calls.profile.event(rows.query.event);
         let thread = calls.profile.threads.thread(rows.tracks[track].thread);
-        let mut name = Names::new(calls.profile, calls.symbols).labels.thread_text(thread);
+        let mut name = calls.names().labels.thread_text(thread);
         if taken.events.len() > 1 {
             let event = event_of.map_or("", |event| event.name.as_str());
             name = format!("{name}, {}", printable(event));
@@ -115,7 +114,7 @@ impl Speedscope {
     }
 
     fn write_frame(&self, calls: &Calls<'_>, frame: usize, out: &mut Vec<u8>) {
-        let (label, names) = (self.labels[frame], Names::new(calls.profile, calls.symbols));
+        let (label, names) = (self.labels[frame], calls.names());
         out.extend_from_slice(if frame == 0 { b"{\"name\":" } else { b",{\"name\":" });
         json::string(out, &names.text(label));
         if let Some(dso) = names.labels.dso(label) {

@@ -74,8 +74,7 @@ impl Tables {
     pub fn add_call(&mut self, calls: &Calls<'_>, code: Code) -> u32 {
         if !self.frames_of.contains_key(&code) {
             let start = self.frames.len() as u32;
-            let mut names = Names::new(calls.profile, calls.symbols);
-            names.labels = names.labels.counting(&calls.own);
+            let names = calls.names();
             calls.for_each_part(code, |part| self.add_frame(calls.profile, &names, part));
             self.frames_of.insert(code, start..self.frames.len() as u32);
         }

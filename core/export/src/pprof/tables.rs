@@ -15,7 +15,6 @@ use perftab_views::label::Kind;
 use super::fields::{function, line, location, mapping, profile};
 use crate::Next;
 use crate::calls::{Calls, Code, is_mapped};
-use crate::names::Names;
 use crate::protobuf::{Message, write_text};
 
 /// A file counts as mapped into memory as a whole, this far from the one before it.
@@ -113,7 +112,7 @@ impl Tables {
     /// Writes the function of a place in the list.
     pub fn write_function(&mut self, calls: &Calls<'_>, place: usize, out: &mut Vec<u8>) -> Next {
         let Some(&(label, file)) = self.functions.get(place) else { return Next::End };
-        let name = self.text(&Names::new(calls.profile, calls.symbols).text(label));
+        let name = self.text(&calls.names().text(label));
         let file = file.map_or(0, |file| self.text(&printable(calls.symbols.file(file))));
         let mut message = Message::default();
         message.number(function::ID, place as u64 + 1);
@@ -128,7 +127,7 @@ impl Tables {
     /// is any.
     pub fn write_mappings(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
         let mut mapped: Vec<(DsoId, (u64, u64))> = self.mapped.drain().collect();
-        let labels = Names::new(calls.profile, calls.symbols).labels.counting(&calls.own);
+        let labels = calls.names().labels;
         sort_by_key(&mut mapped, |&(dso, _)| (labels.dso_kind(dso) != Kind::Own, dso));
         for (dso, (lowest, highest)) in mapped {
             let message = self.mapping(calls.profile, dso, lowest, highest);
