@@ -189,11 +189,7 @@ pub async fn heat_map(
     slice.expect(rows.len());
     while let Some(part) = slice.part(&mut rows).await {
         for row in part {
-            if !filter.is_of_event(row) {
-                continue;
-            }
-            let Some(span) = spans.next(profile, row) else { continue };
-            if filter.removed_by(row).is_none() && left.has(profile, row) {
+            if let Some(span) = spans.next_left(profile, &filter, left, row) {
                 growing.add(profile, load, &times, row, &span);
             }
         }

@@ -11,6 +11,8 @@ use std::ops::Range;
 
 use perftab_profile::{Event, EventOrigin, Profile, Unit};
 
+use crate::ends::RemainingSamples;
+use crate::filter::Filter;
 use crate::tasks::NO_CPU;
 use crate::time_order::median_distance;
 
@@ -100,6 +102,23 @@ impl SampleSpans {
             Some(start) => at(start).max(1),
         };
         profile.samples.rows_within(from, at(times.end.saturating_add(self.longest)))
+    }
+
+    /// The time of a sample, if it passes the filter, whose event's samples are all asked for in their order,
+    /// and if steps have left it.
+    #[inline]
+    pub(super) fn next_left(
+        &mut self,
+        profile: &Profile,
+        filter: &Filter<'_>,
+        left: &RemainingSamples,
+        row: usize,
+    ) -> Option<SampleSpan> {
+        if !filter.is_of_event(row) {
+            return None;
+        }
+        let span = self.next(profile, row)?;
+        (filter.removed_by(row).is_none() && left.has(profile, row)).then_some(span)
     }
 
     /// The time of a sample, whose event is one of those that are looked at: all of these are to be asked

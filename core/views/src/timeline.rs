@@ -181,13 +181,7 @@ pub async fn timeline(
     slice.expect(rows.len());
     while let Some(part) = slice.part(&mut rows).await {
         for row in part {
-            if !filter.is_of_event(row) {
-                continue;
-            }
-            let Some(span) = spans.next(profile, row) else { continue };
-            if filter.removed_by(row).is_some() || !sums.left().has(profile, row) {
-                continue;
-            }
+            let Some(span) = spans.next_left(profile, &filter, sums.left(), row) else { continue };
             let kind = usize::from(kinds[samples.stack[row].index()]);
             let weight = samples.weight[row] as f64;
             let [process, thread] = lanes.of_thread(samples.thread[row]);
