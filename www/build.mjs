@@ -8,12 +8,12 @@
 //                                 service worker, icons
 //   node build.mjs tests OUT_DIR  bundle test/*.test.ts for `node --test`
 //
-// What draws the open screen comes first; the rest may arrive later. Script, worker and style sheet
-// are LZMA in base64, which a small script unpacks: a seventh less than gzip makes of them. The wasm is a data block, streams
-// of it as LZMA in base64, which the worker unpacks; that is a third less than gzip in base64, which a browser
-// would unpack. A text of more letters than base64 has would save 1 % at most: gzip, in which the page is sent,
-// takes off what base64 adds. The worker's text becomes a Blob and a classic worker. Data blocks do not run, so
-// the content security policy needs the hashes of two scripts and one style sheet only.
+// What draws the open screen comes first; the rest may arrive later. Script, worker and style sheet are LZMA
+// in base64, which a small script unpacks: a seventh less than gzip makes of them. The wasm is a data block,
+// streams of it as LZMA in base64, which the worker unpacks; that is a third less than gzip in base64, which a
+// browser would unpack. A text of more letters than base64 has would save 1 % at most: gzip, in which the page
+// is sent, takes off what base64 adds. The worker's text becomes a Blob and a classic worker. Data blocks do
+// not run, so the content security policy needs the hashes of two scripts and one style sheet only.
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -88,7 +88,7 @@ async function page(out, packedWasm, site) {
     bundle("src/style.css", browser),
   ]);
   const wasm = readFileSync(packedWasm);
-  await check(packedWasm, wasm);
+  await checkWasm(packedWasm, wasm);
   const code = lzma([main, worker, style].join("\0"));
   await checkCode(code, [main, worker, style]);
   const parts = { boot, main, style, code, wasm };
@@ -104,21 +104,25 @@ async function page(out, packedWasm, site) {
 }
 
 // What the page unpacks is what was packed. Both know instructions of WebAssembly, each from a table of its own.
-async function check(packedWasm, wasm) {
-  const unpacker = await bundle("src/worker/packed_wasm.ts", { ...browser, format: "esm" });
-  const { unpackWasm } = await import(`data:text/javascript,${encodeURIComponent(unpacker)}`);
+async function checkWasm(packedWasm, wasm) {
+  const { unpackWasm } = await imported("src/worker/packed_wasm.ts");
   const plain = readFileSync(packedWasm.replace(/\.packed$/, ""));
   if (!plain.equals(unpackWasm(wasm))) throw new Error(`${packedWasm} is not what it was packed from`);
 }
 
 // The same for what is unpacked first, which ends up as three texts.
 async function checkCode(code, texts) {
-  const unpacker = await bundle("src/worker/lzma.ts", { ...browser, format: "esm" });
-  const { unpackLzma } = await import(`data:text/javascript,${encodeURIComponent(unpacker)}`);
+  const { unpackLzma } = await imported("src/worker/lzma.ts");
   const unpacked = new TextDecoder().decode(unpackLzma(code)).split("\0");
   if (unpacked.length !== texts.length || unpacked.some((text, at) => text !== texts[at])) {
     throw new Error("the page's code is not what it was packed from");
   }
+}
+
+// A module of the page, to be used here.
+async function imported(entry) {
+  const text = await bundle(entry, { ...browser, format: "esm" });
+  return import(`data:text/javascript,${encodeURIComponent(text)}`);
 }
 
 // perftab-bundle has been built when there is WebAssembly.
