@@ -90,6 +90,8 @@ describe("functions", () => {
       assert.match(await band.textContent(), /tides\.c:\d+/);
       // Its own frame is 100 % of both graphs, and next to the band.
       const callers = page.getByRole("tree", { name: "Callers of rolling_sea" });
+      // A graph that is not there yet has no root for a key to go to.
+      await callers.getByRole("treeitem").first().waitFor({ state: "attached" });
       await callers.focus();
       await page.keyboard.press("Home");
       const spoken = async (pattern) =>

@@ -316,6 +316,7 @@ export class FlameModel {
       const [former, query] = [this.laid.peek(), this.#answered?.layout.query];
       if (former !== null && query !== undefined && this.#stage !== null) {
         this.#chosenBefore = { query, row: rowOf(former.graph, box), place: this.#stage.placeOf(box) };
+        this.#stage.selectBox(box);
       }
       return;
     }
@@ -354,7 +355,7 @@ export class FlameModel {
   }
 
   #move(to: "parent" | "child" | "previous" | "next" | "root" | "hottest"): void {
-    const laid = this.#current();
+    const laid = this.laid.peek();
     const stage = this.#stage;
     if (!laid || !stage || laid.graph.depths === 0) {
       return;
