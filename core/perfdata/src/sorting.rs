@@ -32,10 +32,16 @@ pub fn sort_by_numbers<T>(items: &mut [T], numbers: impl Fn(&T) -> (u64, u64)) {
         [one, other] if numbers(one) <= numbers(other) => {}
         [one, other] => std::mem::swap(one, other),
         _ => {
-            let numbered = items.iter().zip(0..).map(|(item, place)| (numbers(item), place));
-            rearrange(numerical(numbered.collect()), &mut |one, other| items.swap(one, other));
+            let places = places_by_numbers(items, numbers);
+            rearrange(places, &mut |one, other| items.swap(one, other));
         }
     }
+}
+
+/// Where they are that [`sort_by_numbers`] would put one after the other.
+pub fn places_by_numbers<T>(items: &[T], numbers: impl Fn(&T) -> (u64, u64)) -> Vec<usize> {
+    let numbered = items.iter().zip(0..).map(|(item, place)| (numbers(item), place));
+    numerical(numbered.collect())
 }
 
 /// A number for [`sort_by_numbers`] that orders as `f64::total_cmp` does.

@@ -31,7 +31,7 @@ impl<T> Default for Column<T> {
 
 impl<T: Copy + PartialEq> Column<T> {
     /// Adds a row.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: T) {
         self.last.push(value);
         if self.last.len() == CHUNK {

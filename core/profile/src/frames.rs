@@ -24,6 +24,9 @@ pub struct Frames {
     index: IdTable,
 }
 
+/// Frames that are looked up together.
+const AT_ONCE: usize = 32;
+
 /// A frame in 12 bytes. Side by side and not as columns, because both parts are compared together
 /// and most rows are not in the processor's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +52,35 @@ impl From<Row> for Frame {
 impl Frames {
     /// The id of `frame`, new or known.
     pub fn intern(&mut self, frame: Frame) -> FrameId {
+        self.add(frame.into(), hash_of(frame))
+    }
+
+    /// The ids of `wanted`, in this order. All slots are read, then all rows, and only then one is
+    /// compared after the other: the processor waits for memory twice, not twice for each.
+    pub(crate) fn intern_all(&mut self, wanted: &[Frame], ids: &mut Vec<FrameId>) {
+        for wanted in wanted.chunks(AT_ONCE) {
+            let mut hashes = [0; AT_ONCE];
+            let mut guesses = [0; AT_ONCE];
+            for (at, &frame) in wanted.iter().enumerate() {
+                hashes[at] = hash_of(frame);
+                guesses[at] = self.index.guess(hashes[at]).unwrap_or(u32::MAX);
+            }
+            let guessed = guesses.map(|guess| self.rows.get(guess as usize).copied());
+            for (at, &frame) in wanted.iter().enumerate() {
+                let row = Row::from(frame);
+                ids.push(match guessed[at] == Some(row) {
+                    true => FrameId(guesses[at]),
+                    false => self.add(row, hashes[at]),
+                });
+            }
+        }
+    }
+
+    fn add(&mut self, row: Row, hash: u32) -> FrameId {
         let Self { rows, index } = self;
-        let row = Row::from(frame);
         let id = index.find_or_insert(
             rows.len(),
-            hash_of(frame),
+            hash,
             |id| rows[id as usize] == row,
             |id| hash_of(rows[id as usize].into()),
         );

@@ -87,6 +87,7 @@ impl IdTable {
 
     /// The row that a key with this hash most likely has, for one read of memory: the caller
     /// compares it, and where it is another, [`Self::find_or_insert`] tells.
+    #[inline(always)]
     pub fn guess(&self, hash: u32) -> Option<u32> {
         let at = hash as usize & self.slots.len().wrapping_sub(1);
         self.slots.get(at)?.taken.checked_sub(1)
@@ -121,6 +122,7 @@ impl IdTable {
 ///
 /// One multiplication and one fold: SipHash cost twice the time on frame look-ups, and attackers
 /// gain little from collisions in a table that dies with the tab.
+#[inline(always)]
 pub fn hash_pair(a: u64, b: u64) -> u64 {
     let mixed = (a ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(b.rotate_left(32) ^ 0xd6e8_feb8_6659_fd93);
     let folded = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

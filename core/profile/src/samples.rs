@@ -52,6 +52,7 @@ enum Order {
 
 impl Samples {
     /// Adds one observation.
+    #[inline(always)]
     pub fn push(&mut self, sample: Sample) {
         let before = self.len().checked_sub(1).and_then(|row| self.time_nanos.get(row));
         if before.is_some_and(|&before| sample.time_nanos < before) {

@@ -21,12 +21,12 @@ struct Row {
     frame: FrameId,
 }
 
-/// Frames of a chain that are looked up together.
-const AT_ONCE: usize = 16;
+/// Frames that are looked up together.
+const AT_ONCE: usize = 32;
 
 impl Default for Stacks {
     fn default() -> Self {
-        let empty = Row { prefix: Self::EMPTY, frame: FrameId(u32::MAX) };
+        let empty = Row { prefix: Self::EMPTY, frame: Self::END };
         Self { rows: vec![empty], index: IdTable::default(), hashes: Vec::new() }
     }
 }
@@ -35,6 +35,9 @@ impl Stacks {
     /// The stack without frames.
     pub const EMPTY: StackId = StackId(0);
 
+    /// No frame has this number: it ends a chain.
+    pub(crate) const END: FrameId = FrameId(u32::MAX);
+
     /// `prefix` with `frame` called from it, new or known.
     pub fn intern(&mut self, prefix: StackId, frame: FrameId) -> StackId {
         self.find_hashes();
@@ -42,27 +45,34 @@ impl Stacks {
         self.add(Row { prefix, frame }, hash)
     }
 
-    /// The stack of these frames, outermost first, new or known.
+    /// The stacks of chains of frames, new or known: of each chain its frames, outermost first, and
+    /// [`Self::END`]. `found` gets them in that order.
     ///
     /// The hash of a stack is that of its frames, not of its caller's number, so that the hashes
-    /// of a whole chain are known before any of it is found. Then all slots are read, then all
-    /// rows, and only then the chain is followed: the processor waits for memory twice, where
-    /// one step after the other it would twice for each frame. Reading a whole-system recording
-    /// took a third less time.
-    pub fn intern_chain(&mut self, frames: &[FrameId]) -> StackId {
+    /// of many chains are known before any of them is found. Then all slots are read, then all
+    /// rows, and only then the chains are followed: the processor waits for memory twice, where
+    /// one step after the other it would twice for each frame.
+    pub(crate) fn intern_chains(&mut self, frames: &[FrameId], mut found: impl FnMut(StackId)) {
         self.find_hashes();
-        let mut stack = Self::EMPTY;
-        let mut hash = self.hashes[0];
+        let (mut stack, mut hash) = (Self::EMPTY, self.hashes[0]);
         for frames in frames.chunks(AT_ONCE) {
             let mut hashes = [0; AT_ONCE];
             let mut guesses = [Self::EMPTY; AT_ONCE];
             for (at, &frame) in frames.iter().enumerate() {
+                if frame == Self::END {
+                    hash = self.hashes[0];
+                    continue;
+                }
                 hash = hash_of(hash, frame);
                 hashes[at] = hash;
                 guesses[at] = StackId(self.index.guess(hash).unwrap_or_default());
             }
             let guessed = guesses.map(|guess| self.rows[guess.index()]);
             for (at, &frame) in frames.iter().enumerate() {
+                if frame == Self::END {
+                    found(std::mem::replace(&mut stack, Self::EMPTY));
+                    continue;
+                }
                 let row = Row { prefix: stack, frame };
                 stack = match guessed[at] == row {
                     true => guesses[at],
@@ -70,7 +80,6 @@ impl Stacks {
                 };
             }
         }
-        stack
     }
 
     fn add(&mut self, row: Row, hash: u32) -> StackId {
@@ -149,7 +158,14 @@ mod tests {
             let depth = random(40) as usize;
             let chain: Vec<_> = (0..depth).map(|_| FrameId(random(3) as u32)).collect();
             let stack = match random(2) {
-                0 => stacks.intern_chain(&chain),
+                0 => {
+                    // The same twice, one after the other, and none between them.
+                    let ended = [&chain[..], &[Stacks::END, Stacks::END], &chain, &[Stacks::END]];
+                    let mut found = Vec::new();
+                    stacks.intern_chains(&ended.concat(), |stack| found.push(stack));
+                    assert_eq!(found, [found[0], Stacks::EMPTY, found[0]]);
+                    found[0]
+                }
                 _ => chain.iter().fold(Stacks::EMPTY, |stack, &f| stacks.intern(stack, f)),
             };
             let mut read: Vec<_> = stacks.frames(stack).collect();

@@ -11,7 +11,14 @@ use crate::mappings::{MappedIn, Mapping, Mappings, MappingsKept, OwnFrom, Root, 
 pub(super) struct Version(pub u32);
 
 impl Version {
-    /// The kernel's, of which there is one at a time; processes count from below.
+    /// Of what is no address: how many words lie in no mapping.
+    pub(super) const UNMAPPED_RUNS: Self = Self(0);
+    /// Of user space in guests.
+    pub(super) const GUEST_USERS: Self = Self(1 << 31);
+    /// Of hypervisors.
+    pub(super) const HYPERVISOR: Self = Self(1 + (1 << 31));
+
+    /// The kernel's, of which there is one at a time; processes count from 1.
     pub(super) fn kernel(number: u32) -> Self {
         Self(u32::MAX - number)
     }

@@ -1,4 +1,12 @@
-//! Call chains → interned stacks.
+//! Call chains → interned stacks, those of many samples together.
+//!
+//! A look-up of a frame or stack mostly waits for memory, and those of one chain for each other. So
+//! chains wait until there are some hundreds of frames, and rows of samples for their stacks: then what
+//! can be read is read for all of them. Reading a whole-system recording took a fifth less time. Frames
+//! and stacks get the numbers that they would have had one after the other.
+//!
+//! What is done for each word is inlined by force, here and in what it calls: the page is compiled so that
+//! hardly anything is (`xtask/src/wasm.rs`).
 //!
 //! Words of a chain stand innermost first. Those from [`CONTEXT_MARKER_MIN`] on are markers: they
 //! say in which CPU mode the words after them ran. The first word after a marker is an
@@ -16,7 +24,7 @@ use perftab_perfdata::format::record::{
 use super::address_space::{AddressSpace, Version};
 use super::kernel::{Kernel, Kernels, intern_foreign};
 use super::user_part::UserPart;
-use crate::{DsoId, DsoKind, Frame, FrameId, MappedFrom, Profile, StackId};
+use crate::{DsoKind, Frame, FrameId, MappedFrom, Profile, StackId, Stacks};
 
 /// Rows of the cache of resolved addresses: 256 KiB. 95 % of look-ups hit it on a whole-system
 /// recording; a memo of whole chains was slower, as most of them are unique.
@@ -34,14 +42,37 @@ enum Context {
     Unknown,
 }
 
+/// What a stack is made of.
+pub(super) struct Chain<'a> {
+    pub kernels: &'a mut Kernels,
+    /// What is mapped in the process.
+    pub user: &'a AddressSpace,
+    pub sample: &'a RawSample<'a>,
+    pub user_part: UserPart<'a>,
+    pub cpu_mode: u16,
+}
+
+/// What the outermost words of a chain are; where a chain has none, as if they were mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outermost {
+    Mapped,
+    /// They lie in no mapping.
+    Unmapped,
+}
+
 /// Makes stacks of chains; keeps what would otherwise be allocated for each.
 pub(super) struct CallChains {
     cache: Vec<CacheRow>,
     gap: Gap,
+    /// Of each chain that waits its frames, outermost first, and [`Stacks::END`]. Those that are not
+    /// known yet are numbers in `wanted`, as [`wanted_frame`] has them.
     frames: Vec<FrameId>,
-    unmapped: Option<DsoId>,
-    /// By the length of a run of words in no mapping, its frame, for short runs.
-    runs: Vec<Option<FrameId>>,
+    /// Frames that were not in the cache, and where in it they go.
+    wanted: Vec<Frame>,
+    wanted_for: Vec<usize>,
+    /// The rows that wait for the stacks of these chains, one each.
+    rows: Vec<usize>,
+    found: Vec<FrameId>,
 }
 
 /// Addresses of a process where nothing is mapped: those that were met last. Code without frame
@@ -51,9 +82,6 @@ struct Gap {
     version: Version,
     addresses: Range<u64>,
 }
-
-/// Runs of fewer words than this have their frame in a table.
-const SHORT_RUNS: usize = 64;
 
 #[derive(Clone, Copy)]
 struct CacheRow {
@@ -69,25 +97,85 @@ impl Default for CallChains {
             cache: vec![empty; CACHE_ROWS],
             gap: Gap { version: Version(0), addresses: 0..0 },
             frames: Vec::new(),
-            unmapped: None,
-            runs: vec![None; SHORT_RUNS],
+            wanted: Vec::new(),
+            wanted_for: Vec::new(),
+            rows: Vec::new(),
+            found: Vec::new(),
         }
     }
 }
 
+/// So many frames are looked up together.
+const AT_ONCE: usize = 512;
+
+/// What stands for the frame that was wanted as number `number` of those that wait. Frames count from
+/// below, and fewer than [`AT_ONCE`] chains, each of a record, have no more than some millions.
+fn wanted_frame(number: usize) -> FrameId {
+    FrameId(Stacks::END.0 - 1 - number as u32)
+}
+
 impl CallChains {
-    /// The stack of a sample: its call chain, or its instruction pointer if it has none.
+    /// The stack of a sample, at once: its call chain, or its instruction pointer if it has none.
     pub(super) fn intern(
         &mut self,
         profile: &mut Profile,
-        kernels: &mut Kernels,
-        user: &AddressSpace,
-        sample: &RawSample<'_>,
-        user_part: UserPart<'_>,
-        cpu_mode: u16,
-    ) -> StackId {
+        chain: Chain<'_>,
+    ) -> (StackId, Outermost) {
+        let outermost = self.walk(profile, chain);
+        (self.intern_waiting(profile), outermost)
+    }
+
+    /// The same for the next row of the profile, which gets it later.
+    pub(super) fn intern_later(&mut self, profile: &mut Profile, chain: Chain<'_>) -> Outermost {
+        if self.frames.len() >= AT_ONCE {
+            self.intern_waiting(profile);
+        }
+        self.rows.push(profile.samples.len());
+        self.walk(profile, chain)
+    }
+
+    /// Gives the rows that wait their stacks; the answer is the last one that was found.
+    pub(super) fn intern_waiting(&mut self, profile: &mut Profile) -> StackId {
+        self.find_wanted(profile);
+        let Profile { stacks, samples, .. } = profile;
+        let (mut rows, mut last) = (self.rows.iter(), Stacks::EMPTY);
+        stacks.intern_chains(&self.frames, |stack| {
+            last = stack;
+            if let Some(&row) = rows.next() {
+                samples.set_stack(row, stack);
+            }
+        });
+        self.rows.clear();
         self.frames.clear();
-        let mut walk = Walk { context: context_of_cpu_mode(cpu_mode), exact: true, unmapped: 0 };
+        last
+    }
+
+    /// Looks up the frames that were not in the cache.
+    fn find_wanted(&mut self, profile: &mut Profile) {
+        let Self { cache, frames, wanted, wanted_for, found, .. } = self;
+        found.clear();
+        profile.frames.intern_all(wanted, found);
+        for (number, (&row, &frame)) in wanted_for.iter().zip(&*found).enumerate() {
+            // Another address may have taken the place meanwhile.
+            if cache[row].frame == wanted_frame(number) {
+                cache[row].frame = frame;
+            }
+        }
+        for frame in frames {
+            let number = wanted_frame(0).0.wrapping_sub(frame.0);
+            if let Some(&known) = found.get(number as usize) {
+                *frame = known;
+            }
+        }
+        wanted.clear();
+        wanted_for.clear();
+    }
+
+    /// Adds the frames of a chain to those that wait.
+    fn walk(&mut self, profile: &mut Profile, chain: Chain<'_>) -> Outermost {
+        let Chain { kernels, user, sample, user_part, cpu_mode } = chain;
+        let start = self.frames.len();
+        let mut walk = Walk::new(context_of_cpu_mode(cpu_mode));
         let mut words = sample.call_chain.iter();
         let mut before = None;
         while let Some(word) = words.next() {
@@ -114,19 +202,21 @@ impl CallChains {
         }
         if let UserPart::Called(pointer) = user_part {
             self.end_unmapped_run(profile, &mut walk);
-            walk = Walk { context: Context::User, exact: true, unmapped: 0 };
+            walk = Walk { context: Context::User, exact: true, ..walk };
             self.word(profile, kernels, user, pointer, &mut walk);
         }
         self.end_unmapped_run(profile, &mut walk);
-        if self.frames.is_empty() && sample.ip != 0 {
-            walk = Walk { context: context_of_cpu_mode(cpu_mode), exact: true, unmapped: 0 };
+        if self.frames.len() == start && sample.ip != 0 {
+            walk = Walk::new(context_of_cpu_mode(cpu_mode));
             self.word(profile, kernels, user, sample.ip, &mut walk);
             self.end_unmapped_run(profile, &mut walk);
         }
-        self.frames.reverse();
-        profile.stacks.intern_chain(&self.frames)
+        self.frames[start..].reverse();
+        self.frames.push(Stacks::END);
+        walk.outermost
     }
 
+    #[inline(always)]
     fn word(
         &mut self,
         profile: &mut Profile,
@@ -141,19 +231,25 @@ impl CallChains {
             Context::Kernel => self.kernel_frame(profile, &mut kernels.host, address),
             Context::User => self.user_frame(profile, user, address),
             Context::GuestKernel => self.kernel_frame(profile, &mut kernels.guests, address),
-            Context::GuestUser => Some(foreign_frame(profile, "[guest]", address)),
-            Context::Hypervisor => Some(foreign_frame(profile, "[hypervisor]", address)),
+            Context::GuestUser => {
+                self.foreign_frame(profile, "[guest]", Version::GUEST_USERS, address)
+            }
+            Context::Hypervisor => {
+                self.foreign_frame(profile, "[hypervisor]", Version::HYPERVISOR, address)
+            }
             Context::Unknown => None,
         };
         match frame {
             Some(frame) => {
                 self.end_unmapped_run(profile, walk);
                 self.frames.push(frame);
+                walk.outermost = Outermost::Mapped;
             }
             None => walk.unmapped += 1,
         }
     }
 
+    #[inline(always)]
     fn user_frame(
         &mut self,
         profile: &mut Profile,
@@ -164,37 +260,41 @@ impl CallChains {
         if self.gap.version == version && self.gap.addresses.contains(&address) {
             return None;
         }
-        let Profile { frames, mappings, .. } = profile;
         let mut gap = None;
-        let frame = self.cached(address, version, || match space.locate(mappings, address) {
-            Ok(mapping) => Some(frames.intern(mapping.frame(address))),
-            Err(addresses) => {
-                gap = Some(addresses);
-                None
-            }
-        });
+        let frame =
+            self.cached(address, version, || match space.locate(&profile.mappings, address) {
+                Ok(mapping) => Some(mapping.frame(address)),
+                Err(addresses) => {
+                    gap = Some(addresses);
+                    None
+                }
+            });
         if let Some(addresses) = gap {
             self.gap = Gap { version, addresses };
         }
         frame
     }
 
+    #[inline(always)]
     fn cached(
         &mut self,
         address: u64,
         version: Version,
-        find: impl FnOnce() -> Option<FrameId>,
+        find: impl FnOnce() -> Option<Frame>,
     ) -> Option<FrameId> {
         let row = cache_row(address, version);
         let cached = self.cache[row];
         if cached.address == address && cached.version == version {
             return Some(cached.frame);
         }
-        let frame = find()?;
+        let frame = wanted_frame(self.wanted.len());
+        self.wanted.push(find()?);
+        self.wanted_for.push(row);
         self.cache[row] = CacheRow { address, version, frame };
         Some(frame)
     }
 
+    #[inline(always)]
     fn kernel_frame(
         &mut self,
         profile: &mut Profile,
@@ -203,37 +303,41 @@ impl CallChains {
     ) -> Option<FrameId> {
         self.cached(address, kernel.address_space().version(), || {
             let Profile { dsos, mappings: all, .. } = profile;
-            let frame = match kernel.address_space().find(all, address) {
+            Some(match kernel.address_space().find(all, address) {
                 Some(mapping) => mapping.frame(address),
                 None => Frame { dso: kernel.dso_outside_maps(dsos, all, address)?, address },
-            };
-            Some(profile.frames.intern(frame))
+            })
         })
     }
 
     /// A run of words in no mapping is one frame that counts them: two thirds of the words of a
     /// whole-system recording by frame pointers are such (code without frame pointers), and each
     /// as a frame of its own cost three times the time and four times the memory.
+    #[inline(always)]
     fn end_unmapped_run(&mut self, profile: &mut Profile, walk: &mut Walk) {
         let count = std::mem::take(&mut walk.unmapped);
         if count > 0 {
-            let known = self.runs.get(count as usize).copied().flatten();
-            let frame = known.unwrap_or_else(|| self.run(profile, count));
-            self.frames.push(frame);
+            let run = self.cached(count, Version::UNMAPPED_RUNS, || {
+                let (path, kind) = ("[no mapping]", DsoKind::Unmapped);
+                let dso = profile.dsos.intern(path, kind, MappedFrom::Nothing, None);
+                Some(Frame { dso, address: count })
+            });
+            self.frames.extend(run);
+            walk.outermost = Outermost::Unmapped;
         }
     }
 
-    /// The frame of a run of so many words in no mapping.
-    #[cold]
-    fn run(&mut self, profile: &mut Profile, count: u64) -> FrameId {
-        let dso = *self.unmapped.get_or_insert_with(|| {
-            profile.dsos.intern("[no mapping]", DsoKind::Unmapped, MappedFrom::Nothing, None)
-        });
-        let frame = profile.frames.intern(Frame { dso, address: count });
-        if let Some(known) = self.runs.get_mut(count as usize) {
-            *known = Some(frame);
-        }
-        frame
+    /// Code that nothing is known of but its address.
+    fn foreign_frame(
+        &mut self,
+        profile: &mut Profile,
+        name: &str,
+        version: Version,
+        address: u64,
+    ) -> Option<FrameId> {
+        self.cached(address, version, || {
+            Some(Frame { dso: intern_foreign(&mut profile.dsos, name), address })
+        })
     }
 }
 
@@ -244,17 +348,18 @@ struct Walk {
     exact: bool,
     /// Words in no mapping since the last frame.
     unmapped: u64,
+    outermost: Outermost,
+}
+
+impl Walk {
+    fn new(context: Context) -> Self {
+        Self { context, exact: true, unmapped: 0, outermost: Outermost::Mapped }
+    }
 }
 
 fn cache_row(address: u64, version: Version) -> usize {
     let mixed = (address ^ (u64::from(version.0) << 40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (64 - CACHE_ROWS.trailing_zeros())) as usize
-}
-
-/// Code that nothing is known of but its address.
-fn foreign_frame(profile: &mut Profile, name: &str, address: u64) -> FrameId {
-    let dso = intern_foreign(&mut profile.dsos, name);
-    profile.frames.intern(Frame { dso, address })
 }
 
 fn context_of_cpu_mode(cpu_mode: u16) -> Context {

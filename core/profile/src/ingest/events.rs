@@ -13,15 +13,27 @@ use super::event_names;
 use crate::{CallChains, EventId};
 
 /// The events of a recording, in the order in which it describes them.
-#[derive(Default)]
 pub(super) struct Events {
     events: Vec<EventEntry>,
-    by_id: HashMap<u64, EventId>,
-    last_id: Cell<Option<(u64, EventId)>>,
+    ids: HashMap<u64, EventId>,
+    /// Those that were asked for last: records are of few events, which have an id on each CPU.
+    recent: [Cell<Option<(u64, EventId)>>; RECENT_IDS],
     /// Attrs of events without ids.
     without_ids: HashSet<Attr>,
     /// Where records say which event they belong to: one place, unless the events disagree.
     places: Vec<IdPlace>,
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        Self {
+            events: Vec::new(),
+            ids: HashMap::new(),
+            recent: [const { Cell::new(None) }; RECENT_IDS],
+            without_ids: HashSet::new(),
+            places: Vec::new(),
+        }
+    }
 }
 
 struct EventEntry {
@@ -53,6 +65,9 @@ pub(super) enum IdAgreement {
     NoIds,
 }
 
+/// Kernels count ids up, so that those of one event on some CPUs have places of their own.
+const RECENT_IDS: usize = 64;
+
 /// Samples have the number of their event in 16 bits, of which the last ones are for events that
 /// are worked out.
 const MAX_EVENTS: usize = 65_500;
@@ -71,7 +86,7 @@ impl Events {
     pub(super) fn add(&mut self, EventAttr { attr, ids }: EventAttr) -> Added {
         let is_known = match ids.as_slice() {
             [] => !self.without_ids.insert(attr),
-            ids => ids.iter().any(|id| self.by_id.contains_key(id)),
+            ids => ids.iter().any(|id| self.ids.contains_key(id)),
         };
         if is_known {
             return Added::Known;
@@ -91,7 +106,7 @@ impl Events {
         if let Some(event) = self.events.get_mut(index) {
             event.has_ids |= !ids.is_empty();
             for &id in ids {
-                self.by_id.entry(id).or_insert(EventId(index as u32));
+                self.ids.entry(id).or_insert(EventId(index as u32));
             }
         }
     }
@@ -100,7 +115,7 @@ impl Events {
     /// else. Events without ids are described in the order of their attrs.
     pub(super) fn describe(&mut self, described: &[EventName]) {
         for (index, description) in described.iter().enumerate() {
-            let known = description.ids.iter().find_map(|id| self.by_id.get(id));
+            let known = description.ids.iter().find_map(|id| self.ids.get(id));
             match (known.map(|event| event.index()), self.events.get(index)) {
                 (Some(event), _) => self.add_ids(event, &description.ids),
                 (None, Some(event)) if !event.has_ids => self.add_ids(index, &description.ids),
@@ -146,7 +161,7 @@ impl Events {
         let mut names: Vec<Option<&str>> =
             self.events.iter().map(|event| event.name.as_deref()).collect();
         for (index, description) in described.iter().enumerate() {
-            let by_id = description.ids.iter().find_map(|id| self.by_id.get(id));
+            let by_id = description.ids.iter().find_map(|id| self.ids.get(id));
             let name = names.get_mut(by_id.map_or(index, |event| event.index()));
             if let Some(name @ None) = name.filter(|_| !description.name.is_empty()) {
                 *name = Some(&description.name);
@@ -189,7 +204,7 @@ impl Events {
             (_, Some(first)) => first,
         };
         let owner = |place: &IdPlace| {
-            let event = *self.by_id.get(&id_at(place)?)?;
+            let event = self.owner(id_at(place)?)?;
             let is_there = self.places.len() == 1
                 || self.events.get(event.index()).is_some_and(|it| it.id_place == Some(*place));
             is_there.then_some(event)
@@ -204,18 +219,22 @@ impl Events {
     pub(super) fn by_id(&self, id: u64) -> Option<EventId> {
         match id {
             0 => (!self.events.is_empty()).then_some(EventId(0)),
-            _ => {
-                // Most records are of the event that the one before was of.
-                if let Some((last, event)) = self.last_id.get()
-                    && last == id
-                {
-                    return Some(event);
-                }
-                let event = *self.by_id.get(&id)?;
-                self.last_id.set(Some((id, event)));
-                Some(event)
-            }
+            id => self.owner(id),
         }
+    }
+
+    /// The event that states this id.
+    #[inline(always)]
+    fn owner(&self, id: u64) -> Option<EventId> {
+        let recent = &self.recent[id as usize % RECENT_IDS];
+        if let Some((known, event)) = recent.get()
+            && known == id
+        {
+            return Some(event);
+        }
+        let event = *self.ids.get(&id)?;
+        recent.set(Some((id, event)));
+        Some(event)
     }
 
     /// Whether records say which of several events they belong to.

@@ -28,9 +28,10 @@ use perftab_perfdata::format::attr::read_format;
 use perftab_perfdata::format::record::CONTEXT_MARKER_MIN;
 use perftab_perfdata::text::counted;
 
+use super::call_chain::Outermost;
 use super::reader::Reader;
 use super::user_part::UserPart;
-use crate::{DsoKind, EventId, Funnel, Lost, Machine, Profile, StackId};
+use crate::{EventId, Funnel, Lost, Machine};
 
 /// Addresses of a call chain, unless asked for or set otherwise (`PERF_MAX_STACK_DEPTH`).
 const DEFAULT_LIMIT: usize = 127;
@@ -96,14 +97,8 @@ enum Longer {
 }
 
 impl CutChains {
-    /// A chain of an event that asked for so many addresses; 0: for none in particular. `is_lost` says
-    /// whether its outermost words are no code.
-    pub(super) fn note(
-        &mut self,
-        chain: Words<'_>,
-        asked_for: u16,
-        is_lost: impl FnOnce() -> bool,
-    ) {
+    /// A chain of an event that asked for so many addresses; 0: for none in particular.
+    pub(super) fn note(&mut self, chain: Words<'_>, asked_for: u16, outermost: Outermost) {
         let limit = match asked_for {
             0 => DEFAULT_LIMIT,
             limit => usize::from(limit),
@@ -114,7 +109,7 @@ impl CutChains {
         let addresses = chain.iter().filter(|&word| word < CONTEXT_MARKER_MIN).count();
         match (asked_for, addresses) {
             (0, more) if more > DEFAULT_LIMIT => self.longer = Longer::Seen,
-            _ if is_lost() => {}
+            _ if outermost == Outermost::Unmapped => {}
             (0, DEFAULT_LIMIT) => self.default += 1,
             (0, _) if chain.len() == DEFAULT_LIMIT => self.with_markers += 1,
             (0, _) => {}
@@ -158,24 +153,17 @@ fn kernel_version(os_release: &str) -> Option<(u32, u32)> {
 }
 
 impl Reader {
-    /// Notes whether the call chain of a sample, or the part of it that came later, was cut; `stack` is
-    /// what became of it.
+    /// Notes whether the call chain of a sample, or the part of it that came later, was cut.
     pub(super) fn note_chain(
         &mut self,
         event: EventId,
         chain: Words<'_>,
         user_part: UserPart<'_>,
-        stack: StackId,
+        outermost: Outermost,
     ) {
-        let Profile { stacks, frames, dsos, .. } = &self.profile;
-        let is_lost = || {
-            let outermost = stacks.frames(stack).last();
-            let dso = outermost.map(|frame| frames.get(frame).dso);
-            dso.is_some_and(|dso| dsos.get(dso).kind == DsoKind::Unmapped)
-        };
         match user_part {
             UserPart::Calls(calls) => self.cut_chains.note_calls(calls.len()),
-            _ => self.cut_chains.note(chain, self.events.attr(event).max_stack, is_lost),
+            _ => self.cut_chains.note(chain, self.events.attr(event).max_stack, outermost),
         }
     }
 
@@ -218,7 +206,11 @@ mod tests {
     fn cut(lengths: &[usize], asked_for: u16, os_release: &str) -> u64 {
         let mut chains = CutChains::default();
         for &length in lengths {
-            chains.note(Words::new(&chain(length), ByteOrder::Little), asked_for, || false);
+            chains.note(
+                Words::new(&chain(length), ByteOrder::Little),
+                asked_for,
+                Outermost::Mapped,
+            );
         }
         chains.count(&features(os_release, &[])).samples()
     }

@@ -161,6 +161,7 @@ impl Ingest {
     pub fn push(&mut self, stream: usize, block: &[u8]) {
         let Some(from) = self.streams.get_mut(stream) else { return };
         from.push(block, &mut self.records.of(stream));
+        self.records.reader.find_stacks();
         if from.wants().is_none() {
             self.end(stream);
         }
@@ -183,6 +184,7 @@ impl Ingest {
         from.finish(&mut self.records.of(stream));
         let settled = self.records.merge.finish(stream);
         self.records.settle(settled);
+        self.records.reader.find_stacks();
     }
 
     /// Something of the file that could not be read.

@@ -13,6 +13,7 @@ use perftab_perfdata::format::record::{
 };
 use perftab_perfdata::text::counted;
 
+use super::call_chain::Chain;
 use super::deferred::{Cookie, DeferredSample, DeferredSamples};
 use super::events::IdAgreement;
 use super::off_cpu::{SampledAt, SwitchPoint};
@@ -29,8 +30,8 @@ struct DecodedSample<'a> {
     event: EventId,
     at: SampledAt,
     raw: RawSample<'a>,
-    /// What follows the call chain. Most samples end with it, and nothing is made for those.
-    tail: Option<SampleTail<'a>>,
+    /// What follows the call chain. Most samples end with it, and nothing is made for those, or moved.
+    tail: Option<Box<SampleTail<'a>>>,
     user_part: UserPart<'a>,
 }
 
@@ -41,6 +42,11 @@ impl DecodedSample<'_> {
         mode == misc::CPUMODE_USER
             || self.tail.as_ref().is_some_and(|tail| tail.user_registers.is_some())
             || self.raw.call_chain.iter().any(begins_user_part)
+    }
+
+    /// True if it has one row, and nothing asks for the stack of that before all has been read.
+    fn is_plain(&self) -> bool {
+        matches!(self.at, SampledAt::Running) && self.raw.counters.is_none()
     }
 }
 
@@ -66,10 +72,10 @@ impl Reader {
         let raw = &decoded.raw;
         self.timeless += u64::from(raw.time_nanos.is_none());
         self.without_user_frame += u64::from(decoded.user_part == UserPart::Unknown);
-        let mode = entry.header.cpu_mode();
+        let cpu_mode = entry.header.cpu_mode();
         let first_row = self.next_row();
         let task = match raw.pid {
-            OUTSIDE if decoded.is_of_user(mode) => {
+            OUTSIDE if decoded.is_of_user(cpu_mode) => {
                 self.outside += 1;
                 self.tasks.sampled_outside(&mut self.profile)
             }
@@ -82,22 +88,25 @@ impl Reader {
         self.kernels.met(&mut self.profile.mappings, first_row);
         self.doubt.sample(cpu_number(raw.cpu), mappings);
         let cookie = DeferredSamples::cookie(raw.call_chain);
-        let (stack, in_chain) = match self.replay {
-            Some(_) => (Stacks::EMPTY, Stacks::EMPTY),
-            None => {
-                let mut intern = |raw: &RawSample<'_>, user_part| {
-                    let Self { call_chains, profile, kernels, .. } = self;
-                    call_chains.intern(profile, kernels, space, raw, user_part, mode)
-                };
-                let stack = intern(raw, decoded.user_part);
-                // What the fields say in place of a chain is in the part that comes later.
-                let in_chain =
-                    cookie.map(|_| intern(&RawSample { ip: 0, ..*raw }, UserPart::InChain));
-                (stack, in_chain.unwrap_or(stack))
-            }
-        };
+        let (mut stack, mut in_chain) = (Stacks::EMPTY, Stacks::EMPTY);
         if self.replay.is_none() {
-            self.note_chain(decoded.event, raw.call_chain, decoded.user_part, stack);
+            let Self { call_chains, profile, kernels, .. } = self;
+            let mut chain = |sample, user_part| {
+                let kernels = &mut *kernels;
+                let chain = Chain { kernels, user: space, sample, user_part, cpu_mode };
+                match decoded.is_plain() && cookie.is_none() {
+                    true => (Stacks::EMPTY, call_chains.intern_later(profile, chain)),
+                    false => call_chains.intern(profile, chain),
+                }
+            };
+            let outermost;
+            (stack, outermost) = chain(raw, decoded.user_part);
+            in_chain = stack;
+            if cookie.is_some() {
+                // What the fields say in place of a chain is in the part that comes later.
+                (in_chain, _) = chain(&RawSample { ip: 0, ..*raw }, UserPart::InChain);
+            }
+            self.note_chain(decoded.event, raw.call_chain, decoded.user_part, outermost);
         }
         let row = Sample {
             time_nanos: raw.time_nanos.unwrap_or(0),
@@ -132,6 +141,7 @@ impl Reader {
     }
 
     /// The fields of a sample; what is wrong with them becomes a warning.
+    #[inline(always)]
     fn decode_sample<'a>(&mut self, entry: Entry<'a>) -> Option<DecodedSample<'a>> {
         let Entry { offset, bytes, .. } = entry;
         let body = bytes.get(RECORD_HEADER_SIZE..)?;
@@ -158,7 +168,7 @@ impl Reader {
             });
         }
         if let SampledAt::BpfOutput = at {
-            at = self.bpf_output(event, tail.and_then(|tail| tail.raw));
+            at = self.bpf_output(event, tail.as_ref().and_then(|tail| tail.raw));
         }
         if let (SampledAt::OffCpuTime, Some(tail)) = (at, &mut tail)
             && let Some(wrapped) = tail.raw
@@ -175,7 +185,7 @@ impl Reader {
         }
         let arch = self.features.host.arch.as_deref();
         let layout = self.events.layout(event);
-        let user_part = UserPart::of(layout, entry.header.cpu_mode(), &raw, tail.as_ref(), arch);
+        let user_part = UserPart::of(layout, entry.header.cpu_mode(), &raw, tail.as_deref(), arch);
         Some(DecodedSample { event, at, raw, tail, user_part })
     }
 
@@ -285,6 +295,7 @@ impl Reader {
         let time = TrailerLayout::field(record, trailer.time, self.order);
         let (Some((pid, tid)), Some(time)) = (task, time) else { return };
         let thread = self.tasks.sampled(&mut self.profile, pid, tid).thread;
+        self.find_stacks();
         let cpu = cpu_number(trailer.cpu(record, self.order));
         let met = SwitchPoint { tid, time, thread, stack: Stacks::EMPTY, cpu, waiting_row: None };
         let direction = SwitchDirection::of(header);
@@ -307,19 +318,19 @@ impl Reader {
             OUTSIDE => self.tasks.sampled_outside(&mut self.profile),
             _ => self.tasks.sampled(&mut self.profile, pid, tid),
         };
-        let user = self.call_chains.intern(
-            &mut self.profile,
-            &mut self.kernels,
-            task.space,
-            &RawSample::of_call_chain(chain.words),
-            UserPart::InChain,
-            misc::CPUMODE_USER,
-        );
+        let words = Chain {
+            kernels: &mut self.kernels,
+            user: task.space,
+            sample: &RawSample::of_call_chain(chain.words),
+            user_part: UserPart::InChain,
+            cpu_mode: misc::CPUMODE_USER,
+        };
+        let (user, outermost) = self.call_chains.intern(&mut self.profile, words);
         if user == Stacks::EMPTY {
             return;
         }
         for sample in samples {
-            self.note_chain(sample.event, chain.words, UserPart::InChain, user);
+            self.note_chain(sample.event, chain.words, UserPart::InChain, outermost);
             let stack = self.joined(user, sample.stack);
             for row in sample.rows.clone() {
                 self.profile.samples.set_stack(row, stack);
@@ -334,8 +345,14 @@ impl Reader {
         frames.into_iter().rev().fold(outer, |stack, frame| stacks.intern(stack, frame))
     }
 
+    /// Gives rows that wait for their stacks what they wait for.
+    pub(super) fn find_stacks(&mut self) {
+        self.call_chains.intern_waiting(&mut self.profile);
+    }
+
     /// Nothing more comes: what still waits stays as it is.
     pub(super) fn finish_samples(&mut self) {
+        self.find_stacks();
         for sample in self.deferred.take_rest() {
             self.show_completed(&sample, Words::new(&[], self.order));
         }
@@ -377,7 +394,7 @@ impl Reader {
         let (tail, _) = tail(layout, &raw, self.order);
         let mode = RecordHeader::read(bytes, self.order).map_or(0, |header| header.cpu_mode());
         let arch = self.features.host.arch.as_deref();
-        let user_part = UserPart::of(layout, mode, &raw, tail.as_ref(), arch);
+        let user_part = UserPart::of(layout, mode, &raw, tail.as_deref(), arch);
         let decoded = DecodedSample { event, at: SampledAt::Running, raw, tail, user_part };
         self.show(rows, &decoded, deferred_chain);
     }
@@ -402,7 +419,7 @@ impl Reader {
                 call_chain: raw.call_chain,
                 deferred_chain,
                 user_part: *user_part,
-                tail: tail.unwrap_or_default(),
+                tail: tail.as_deref().copied().unwrap_or_default(),
                 format,
             });
         }
@@ -419,13 +436,13 @@ fn tail<'a>(
     layout: &SampleLayout,
     raw: &RawSample<'a>,
     order: ByteOrder,
-) -> (Option<SampleTail<'a>>, TailEnd) {
+) -> (Option<Box<SampleTail<'a>>>, TailEnd) {
     match (layout.tail.is_empty(), raw.tail.is_empty()) {
         (true, true) => (None, TailEnd::Exact),
         (true, false) => (None, TailEnd::Early),
         (false, _) => {
             let (tail, end) = SampleTail::decode(&layout.tail, raw.tail, order);
-            (Some(tail), end)
+            (Some(Box::new(tail)), end)
         }
     }
 }

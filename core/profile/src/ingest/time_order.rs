@@ -2,7 +2,7 @@
 //! can come, as [`super::merge`] tells.
 
 use perftab_perfdata::decode::records::RecordHeader;
-use perftab_perfdata::sorting::sort_by_numbers;
+use perftab_perfdata::sorting::places_by_numbers;
 
 use super::walker::Entry;
 
@@ -83,25 +83,24 @@ impl TimeOrder {
 
     fn release_until(&mut self, limit: u64, mut release: impl FnMut(Entry<'_>)) {
         // Stable, and quick on what the rings have in order already.
-        sort_by_numbers(&mut self.held, |held| (held.time, held.stream.into()));
-        let count = self.held.partition_point(|held| held.time <= limit);
-        for held in &self.held[..count] {
-            let bytes = &self.bytes[held.start..held.start + held.length];
-            release(Entry { offset: held.offset, header: held.header, bytes });
-        }
-        if let Some(last) = count.checked_sub(1) {
-            self.released = self.released.max(self.held[last].time);
+        let places = places_by_numbers(&self.held, |held| (held.time, held.stream.into()));
+        let count = places.partition_point(|&place| self.held[place].time <= limit);
+        for &place in &places[..count] {
+            let HeldRecord { time, offset, header, start, length, .. } = self.held[place];
+            release(Entry { offset, header, bytes: &self.bytes[start..start + length] });
+            self.released = self.released.max(time);
         }
         // What stays moves to the front of another buffer, and the two take turns: new memory for
         // each round was a twentieth of the time of reading.
         let mut bytes = std::mem::take(&mut self.spare);
-        bytes.reserve_exact(self.held[count..].iter().map(|held| held.length).sum());
-        self.held.drain(..count);
-        for held in &mut self.held {
+        let stays = places[count..].iter().map(|&place| self.held[place]);
+        bytes.reserve_exact(stays.clone().map(|held| held.length).sum());
+        let stays = stays.map(|held| {
             let start = bytes.len();
             bytes.extend_from_slice(&self.bytes[held.start..held.start + held.length]);
-            held.start = start;
-        }
+            HeldRecord { start, ..held }
+        });
+        self.held = stays.collect();
         self.spare = std::mem::replace(&mut self.bytes, bytes);
         self.spare.clear();
         if self.spare.capacity() > MAX_SPARE_BYTES {
