@@ -75,6 +75,14 @@ impl Slice {
         self.shared.left.set(0);
     }
 
+    /// Ends this slice and waits for the next one: what follows is done in one go, and takes as long as one.
+    pub fn next(&self) -> Rest<'_> {
+        let Counts { left, begun, .. } = &*self.shared;
+        // What was left is not done.
+        begun.set(begun.get() - left.replace(0));
+        self.rest()
+    }
+
     /// How much may still be done, at least one.
     pub fn left(&self) -> usize {
         (self.shared.left.get() / self.unit).max(1)

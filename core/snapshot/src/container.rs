@@ -12,24 +12,29 @@
 //! Modelling makes them a third shorter than deflating does, and takes half a microsecond a byte. So
 //! links of a limited length are modelled, and what may be of any length, as saved pages, only if it
 //! is small. Else they are deflated: numbers and texts apart from each other, because each has its
-//! own Huffman code. Both take long, so [`PackingTask`]
-//! does it in steps.
+//! own Huffman code.
 
-use std::collections::VecDeque;
+use std::cell::RefCell;
 use std::io::{Read, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
+use perftab_perfdata::slice::{Slice, at_once};
 
-use super::coder::{Encoder, EncodingTask};
+use super::coder::Encoder;
 use super::fields::{Field, Kind, Streams, put_varint, take_varint};
 use super::{MAX_INFLATED, SnapshotError, VERSION, carrier, coder};
 
 const PREFIX: &str = "p1.";
 const HEADER: usize = 9;
 const INVALID: SnapshotError = SnapshotError::Invalid { what: "compressed data" };
+
+/// To model a byte takes about as long as to take so many rows of samples.
+const ROWS_OF_A_SYMBOL: usize = 64;
+/// The same of what is deflated.
+const ROWS_OF_A_DEFLATED_BYTE: usize = 4;
 
 /// How streams are packed. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,50 +54,27 @@ impl Method {
     }
 }
 
-/// Streams that are becoming a payload.
-pub(super) enum PackingTask {
-    Modelled(EncodingTask),
-    Deflated(DeflatingTask),
-}
-
-impl PackingTask {
-    pub fn new(streams: Streams, method: Method, encoder: &mut Encoder) -> Self {
-        match method {
-            Method::Modelled => Self::Modelled(encoder.begin(streams)),
-            Method::Deflated => Self::Deflated(DeflatingTask::new(&streams)),
-        }
-    }
-
-    /// Goes on for about as long as it takes to model so many bytes; the payload when that was all.
-    /// The encoder is the one that it was begun with.
-    pub fn step(&mut self, encoder: &mut Encoder, symbols: usize) -> Option<String> {
-        let (method, bytes) = match self {
-            Self::Modelled(coding) => {
-                let (bytes, streams) = encoder.step(coding, symbols)?;
-                if streams.len() > coder::most_symbols(bytes.len()) {
-                    *self = Self::Deflated(DeflatingTask::new(&streams));
-                    return None;
-                }
-                (Method::Modelled, bytes)
-            }
-            Self::Deflated(deflating) => {
-                let bytes = symbols.saturating_mul(DEFLATED_IN_A_SYMBOL);
-                (Method::Deflated, deflating.step(bytes)?)
-            }
-        };
-        Some(seal(&[&[method as u8][..], &bytes].concat()))
-    }
-}
-
 /// The payload of streams, at once.
 pub(super) fn pack(streams: &Streams, method: Method) -> String {
-    let mut encoder = Encoder::default();
-    let mut packing = PackingTask::new(streams.clone(), method, &mut encoder);
-    loop {
-        if let Some(payload) = packing.step(&mut encoder, usize::MAX) {
-            return payload;
+    let encoder = RefCell::default();
+    at_once(async |slice| pack_in_slices(streams, method, &encoder, slice).await)
+}
+
+/// The same in slices of rows of samples.
+pub(super) async fn pack_in_slices(
+    streams: &Streams,
+    method: Method,
+    encoder: &RefCell<Encoder>,
+    slice: &Slice,
+) -> String {
+    if method == Method::Modelled {
+        let bytes = coder::encode(streams, encoder, slice.in_units_of(ROWS_OF_A_SYMBOL)).await;
+        if streams.len() <= coder::most_symbols(bytes.len()) {
+            return seal(&[&[Method::Modelled as u8][..], &bytes].concat());
         }
     }
+    let bytes = deflate(streams, &slice.in_units_of(ROWS_OF_A_DEFLATED_BYTE)).await;
+    seal(&[&[Method::Deflated as u8][..], &bytes].concat())
 }
 
 /// The payload of streams that are packed.
@@ -144,64 +126,37 @@ pub(super) fn unpack(text: &str) -> Result<Streams, SnapshotError> {
     }
 }
 
-/// Bytes that are deflated in about the time that it takes to model one.
-const DEFLATED_IN_A_SYMBOL: usize = 16;
-
-/// A body that is being deflated. The numbers begin with the number of streams and their lengths. The
-/// streams of a part stand one after the other.
-pub(super) struct DeflatingTask {
-    /// Numbers, then texts; those that are left.
-    parts: VecDeque<Vec<u8>>,
-    /// Bytes of the first one that are written.
-    done: usize,
-    encoder: DeflateEncoder<Vec<u8>>,
-    /// Nothing makes it shorter.
-    noise: Vec<u8>,
-    bytes: Vec<u8>,
-}
-
-impl DeflatingTask {
-    fn new(streams: &Streams) -> Self {
-        let (mut numbers, mut texts, mut noise) = (Vec::new(), Vec::new(), Vec::new());
-        put_varint(&mut numbers, Field::COUNT as u64);
-        for (_, stream) in streams.iter() {
-            put_varint(&mut numbers, stream.len() as u64);
-        }
-        for (field, stream) in streams.iter() {
-            match field.kind() {
-                Kind::Texts | Kind::Sorted => texts.extend(stream),
-                Kind::Noise => noise.extend(stream),
-                _ => numbers.extend(stream),
-            }
-        }
-        let (parts, encoder) = ([numbers, texts].into(), new_encoder());
-        Self { parts, done: 0, encoder, noise, bytes: Vec::new() }
+/// A body. The numbers begin with the number of streams and their lengths. The streams of a part stand one
+/// after the other. In slices of bytes.
+async fn deflate(streams: &Streams, slice: &Slice) -> Vec<u8> {
+    let (mut numbers, mut texts, mut noise) = (Vec::new(), Vec::new(), Vec::new());
+    put_varint(&mut numbers, Field::COUNT as u64);
+    for (_, stream) in streams.iter() {
+        put_varint(&mut numbers, stream.len() as u64);
     }
-
-    /// Goes on for so many bytes; the body when that was all.
-    fn step(&mut self, bytes: usize) -> Option<Vec<u8>> {
-        let Some(part) = self.parts.front() else {
-            self.bytes.append(&mut self.noise);
-            return Some(std::mem::take(&mut self.bytes));
-        };
-        let to = self.done.saturating_add(bytes.max(1)).min(part.len());
-        // Writing into memory does not fail.
-        let _ = self.encoder.write_all(&part[self.done..to]);
-        self.done = to;
-        if to == part.len() {
-            let encoder = std::mem::replace(&mut self.encoder, new_encoder());
-            let deflated = encoder.finish().unwrap_or_default();
-            put_varint(&mut self.bytes, deflated.len() as u64);
-            self.bytes.extend(deflated);
-            self.parts.pop_front();
-            self.done = 0;
+    for (field, stream) in streams.iter() {
+        match field.kind() {
+            Kind::Texts | Kind::Sorted => texts.extend(stream),
+            // Nothing makes it shorter.
+            Kind::Noise => noise.extend(stream),
+            _ => numbers.extend(stream),
         }
-        None
     }
-}
-
-fn new_encoder() -> DeflateEncoder<Vec<u8>> {
-    DeflateEncoder::new(Vec::new(), Compression::best())
+    slice.expect(numbers.len() + texts.len());
+    let mut bytes = Vec::new();
+    for part in [numbers, texts] {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+        let mut all = 0..part.len();
+        while let Some(range) = slice.part(&mut all).await {
+            // Writing into memory does not fail.
+            let _ = encoder.write_all(&part[range]);
+        }
+        let deflated = encoder.finish().unwrap_or_default();
+        put_varint(&mut bytes, deflated.len() as u64);
+        bytes.extend(deflated);
+    }
+    bytes.append(&mut noise);
+    bytes
 }
 
 fn take_deflated(mut rest: &[u8]) -> Result<Streams, SnapshotError> {

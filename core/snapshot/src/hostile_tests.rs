@@ -1,10 +1,12 @@
 //! What happens to payloads on the way: cut, changed, or made by somebody who means no good.
 
+use std::cell::RefCell;
+
+use perftab_perfdata::slice::at_once;
 use perftab_profile::DsoId;
 use perftab_views::Query;
 use perftab_views::call_tree::CallTree;
 
-use super::coder::Encoder;
 use super::container::{Method, pack};
 use super::fields::{Field, Streams};
 use super::random_profile::{Random, RandomProfile, deflated, random_profile};
@@ -104,9 +106,7 @@ fn any_streams_open_or_are_refused() {
 }
 
 fn modelled(streams: &Streams) -> Vec<u8> {
-    let mut encoder = Encoder::default();
-    let mut coding = encoder.begin(streams.clone());
-    encoder.step(&mut coding, usize::MAX).expect("a slice without end").0
+    at_once(async |slice| coder::encode(streams, &RefCell::default(), slice.clone()).await)
 }
 
 /// The same for what the model reads: damage anywhere makes other streams of it.

@@ -71,8 +71,8 @@ use perftab_views::weights::Sum;
 pub use carrier::{CarriedPayload, Carrier, find, is_page, may_be_text};
 pub use decode::decode;
 pub use encode::{
-    HotPlace, LinkBuilder, LinkCache, LinkStep, Part, ProfileTextCounts, RenamedText, SharedPart,
-    SharedTexts, encode,
+    HotPlace, LinkContext, LinkKey, LinkTools, Part, ProfileTextCounts, RenamedText, SharedPart,
+    SharedTexts, encode, link,
 };
 pub use inside::{payload_of, seal, streams_of};
 pub use options::{ShareOptions, Times};

@@ -5,6 +5,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
 use perftab_names::FunctionId;
+use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_numbers;
 use perftab_views::call_tree::Label;
 use perftab_views::weights::Sum;
@@ -54,7 +55,9 @@ impl PartialOrd for Candidate {
 }
 
 /// An order that is being made.
-pub(super) struct OrderBuilder {
+struct OrderBuilder<'a> {
+    contents: &'a Contents<'a>,
+    tree: &'a Tree,
     order: Order,
     named: HashSet<FunctionId>,
     /// Candidates are worth more when another call of their function is kept.
@@ -67,12 +70,14 @@ pub(super) struct OrderBuilder {
     processes: usize,
 }
 
-impl OrderBuilder {
-    pub fn new(contents: &Contents<'_>, tree: &Tree) -> Self {
+impl<'a> OrderBuilder<'a> {
+    fn new(contents: &'a Contents<'a>, tree: &'a Tree) -> Self {
         let calls = Calls::new(contents, tree);
         let total = calls.can_be_kept.iter().filter(|&&can_be_kept| can_be_kept).count();
         let order = Order { nodes: Vec::new(), costs: Vec::new(), total, calls: calls.into() };
         Self {
+            contents,
+            tree,
             order,
             named: HashSet::new(),
             waiting: HashMap::new(),
@@ -83,72 +88,75 @@ impl OrderBuilder {
         }
     }
 
-    /// Puts so many more in order; true when that was all.
-    pub fn step(&mut self, contents: &Contents<'_>, tree: &Tree, count: usize) -> bool {
+    /// Puts the next one in order; `None` if there are none left.
+    fn keep_next(&mut self) -> Option<()> {
         let calls = Arc::clone(&self.order.calls);
-        let events = (0..tree.events()).filter(|&event| tree.all(event) != Sum::default()).count();
-        let most = MAX_NODES / events.max(1);
-        for _ in 0..count {
-            if self.order.nodes.len() >= most {
-                return true;
-            }
-            for node in self.kept.take().into_iter().flat_map(|node| calls.of(node)) {
-                if !calls.can_be_kept[node as usize] {
-                    continue;
-                }
-                if let Some(function) = tree.nodes[node as usize].label.function()
-                    && !self.named.contains(&function)
-                {
-                    self.waiting.entry(function).or_default().push(node);
-                }
-                self.candidates.push(self.candidate(contents, tree, node));
-            }
-            let Some(Candidate { node, .. }) = self.candidates.pop() else { return true };
-            let is_process = matches!(tree.nodes[node as usize].label, Label::Group(_));
-            if is_process && self.processes == MAX_PROCESSES {
+        for node in self.kept.take().into_iter().flat_map(|node| calls.of(node)) {
+            if !calls.can_be_kept[node as usize] {
                 continue;
             }
-            if std::mem::replace(&mut self.is_kept[node as usize], true) {
-                continue;
-            }
-            self.processes += usize::from(is_process);
-            self.order.add(node, self.cost(contents, tree, node));
-            self.kept = Some(node);
-            if let Some(function) = tree.nodes[node as usize].label.function()
-                && self.named.insert(function)
+            if let Some(function) = self.function(node)
+                && !self.named.contains(&function)
             {
-                let others = self.waiting.remove(&function).unwrap_or_default();
-                for other in others.into_iter().filter(|&other| !self.is_kept[other as usize]) {
-                    self.candidates.push(self.candidate(contents, tree, other));
-                }
+                self.waiting.entry(function).or_default().push(node);
+            }
+            self.candidates.push(self.candidate(node));
+        }
+        let Candidate { node, .. } = self.candidates.pop()?;
+        let is_process = matches!(self.tree.nodes[node as usize].label, Label::Group(_));
+        if is_process && self.processes == MAX_PROCESSES {
+            return Some(());
+        }
+        if std::mem::replace(&mut self.is_kept[node as usize], true) {
+            return Some(());
+        }
+        self.processes += usize::from(is_process);
+        self.order.add(node, self.cost(node));
+        self.kept = Some(node);
+        if let Some(function) = self.function(node)
+            && self.named.insert(function)
+        {
+            let others = self.waiting.remove(&function).unwrap_or_default();
+            for other in others.into_iter().filter(|&other| !self.is_kept[other as usize]) {
+                self.candidates.push(self.candidate(other));
             }
         }
-        false
+        Some(())
     }
 
-    /// What was made.
-    pub fn finish(self) -> Order {
-        self.order
+    fn function(&self, node: u32) -> Option<FunctionId> {
+        self.tree.nodes[node as usize].label.function()
     }
 
-    fn cost(&self, contents: &Contents<'_>, tree: &Tree, node: u32) -> u64 {
-        let function = tree.nodes[node as usize].label.function();
-        let new = function.filter(|function| !self.named.contains(function));
+    fn cost(&self, node: u32) -> u64 {
+        let new = self.function(node).filter(|function| !self.named.contains(function));
         COST_OF_CALL
             + new.map_or(0, |function| {
-                let name = contents.symbols.function(function).name;
+                let name = self.contents.symbols.function(function).name;
                 COST_OF_FUNCTION + name.map_or(16, |name| name.len().min(MOST_COST_OF_NAME)) as u64
             })
     }
 
     /// Of the cost only the root, so that what is heavy is not lost for a long name.
-    fn candidate(&self, contents: &Contents<'_>, tree: &Tree, node: u32) -> Candidate {
-        let cost = self.cost(contents, tree, node) as f64;
-        Candidate { worth: tree.nodes[node as usize].share / cost.sqrt(), node }
+    fn candidate(&self, node: u32) -> Candidate {
+        let cost = self.cost(node) as f64;
+        Candidate { worth: self.tree.nodes[node as usize].share / cost.sqrt(), node }
     }
 }
 
 impl Order {
+    /// Of all that a tree has. In slices of call nodes.
+    pub async fn of(contents: &Contents<'_>, tree: &Tree, slice: &Slice) -> Self {
+        let events = (0..tree.events()).filter(|&event| tree.all(event) != Sum::default()).count();
+        let most = MAX_NODES / events.max(1);
+        let mut building = OrderBuilder::new(contents, tree);
+        while building.order.len() < most && building.keep_next().is_some() {
+            slice.count();
+            slice.rest().await;
+        }
+        building.order
+    }
+
     fn add(&mut self, node: u32, cost: u64) {
         self.nodes.push(node);
         self.costs.push(self.costs.last().copied().unwrap_or_default() + cost);

@@ -1,12 +1,13 @@
-//! The call tree of all events together, which is made in steps ([`TreeBuilder`]).
+//! The call tree of all events together.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
 use perftab_names::{FileId, Function, FunctionId, Inlining, Provenance};
+use perftab_perfdata::slice::Slice;
 use perftab_profile::{DsoId, DsoKind, Profile};
-use perftab_views::build::{BuildStep, CallTreeBuilder};
+use perftab_views::build::{BuildStep, BuiltTree, CallTreeBuilder};
 use perftab_views::call_tree::{CallNodeId, CallTree, Label};
 use perftab_views::ends::Ends;
 use perftab_views::filter::Filter;
@@ -138,38 +139,19 @@ impl Tree {
 /// To add a call node of an event to those of the others takes about as long as to take so many rows.
 const ROWS_OF_A_CALL_NODE: usize = 4;
 
-/// A tree that is being made.
-pub(super) struct TreeBuilder {
-    query: Query,
-    addresses: Disclosure,
-    tree: Tree,
-    /// By caller and label.
-    index: HashMap<(u32, Label), u32>,
-    stage: Stage,
-}
-
-enum Stage {
-    /// The tree of the event after those that were added.
-    Begin,
-    Building(Box<(Query, CallTreeBuilder)>),
-    Adding(Box<EventTreeAddition>),
-    /// All events are in it.
-    Done,
-}
-
-/// The tree of an event that is being added.
-struct EventTreeAddition {
-    tree: CallTree,
-    made: EventNodes,
-}
-
-impl TreeBuilder {
+impl Tree {
     /// Of what the filters and steps of a query leave of each event, or of all there is. Without
-    /// addresses, code without a name is one in each DSO.
-    pub fn new(contents: &Contents<'_>, query: Option<&Query>, addresses: Disclosure) -> Self {
-        let events = contents.profile.events.len();
+    /// addresses, code without a name is one in each DSO. In slices of rows.
+    pub async fn of(
+        contents: &Contents<'_>,
+        query: Option<&Query>,
+        addresses: Disclosure,
+        slice: &Slice,
+    ) -> Self {
+        let Contents { profile, symbols, .. } = *contents;
+        let events = profile.events.len();
         let root = Node { parent: 0, label: Label::All, depth: 0, line: None, share: 1.0 };
-        let tree = Tree {
+        let mut ours = Self {
             nodes: vec![root],
             own: vec![Sum::default(); events],
             total: Vec::new(),
@@ -177,94 +159,68 @@ impl TreeBuilder {
             made: Vec::new(),
             files: HashMap::new(),
         };
-        let query = query.cloned().unwrap_or_default();
-        Self { query, addresses, tree, index: HashMap::new(), stage: Stage::Begin }
-    }
-
-    /// Goes on for about as long as so many rows of samples take; true when that was all.
-    pub fn step(&mut self, contents: &Contents<'_>, rows: usize) -> bool {
-        let Contents { profile, symbols, .. } = *contents;
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Begin if self.tree.made.len() == self.tree.events => {
-                self.tree.add_up();
-                Stage::Done
-            }
-            Stage::Begin => {
-                let query = Query {
-                    event: self.tree.made.len() as u32,
-                    direction: Direction::Callees,
-                    group: Group::Process,
-                    around: None,
-                    ..self.query.clone()
-                };
-                let building = CallTreeBuilder::with_ends(profile, &query);
-                Stage::Building(Box::new((query, building)))
-            }
-            Stage::Building(making) => {
-                let (query, building) = *making;
-                match building.step(profile, symbols, rows) {
-                    BuildStep::More(building) => Stage::Building(Box::new((query, *building))),
-                    BuildStep::Done(done) => {
-                        let (built, ends) = *done;
-                        let nodes = Vec::with_capacity(built.tree.len());
-                        let made = EventNodes { query, ends, nodes };
-                        Stage::Adding(Box::new(EventTreeAddition { tree: built.tree, made }))
-                    }
+        let mut index = HashMap::new();
+        for event in (0..).take(events) {
+            let query = Query {
+                event,
+                direction: Direction::Callees,
+                group: Group::Process,
+                around: None,
+                ..query.cloned().unwrap_or_default()
+            };
+            let mut building = CallTreeBuilder::with_ends(profile, &query);
+            let (BuiltTree { tree, .. }, ends) = loop {
+                match building.step(profile, symbols, slice.left()) {
+                    BuildStep::Done(done) => break *done,
+                    BuildStep::More(more) => building = *more,
+                }
+                slice.next().await;
+            };
+            let mut made = EventNodes { query, ends, nodes: Vec::with_capacity(tree.len()) };
+            let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);
+            let mut ids = 0..tree.len();
+            while let Some(part) = slice.part(&mut ids).await {
+                for id in part.map(|id| CallNodeId(id as u32)) {
+                    ours.add(contents, addresses, &mut index, &tree, id, &mut made);
                 }
             }
-            Stage::Adding(mut adding) => {
-                match self.add(contents, &mut adding, (rows / ROWS_OF_A_CALL_NODE).max(1)) {
-                    false => Stage::Adding(adding),
-                    true => {
-                        self.tree.made.push(adding.made);
-                        Stage::Begin
-                    }
-                }
-            }
-            Stage::Done => Stage::Done,
-        };
-        matches!(self.stage, Stage::Done)
+            ours.made.push(made);
+        }
+        slice.next().await;
+        ours.add_up();
+        ours
     }
 
-    /// What was made.
-    pub fn finish(self) -> Tree {
-        self.tree
-    }
-
-    /// Adds so many more call nodes; true when there are none left.
+    /// Adds a call node of an event's tree.
     fn add(
         &mut self,
         contents: &Contents<'_>,
-        adding: &mut EventTreeAddition,
-        count: usize,
-    ) -> bool {
-        let Self { addresses, tree: ours, index, .. } = self;
-        let EventTreeAddition { tree, made } = adding;
+        addresses: Disclosure,
+        index: &mut HashMap<(u32, Label), u32>,
+        tree: &CallTree,
+        id: CallNodeId,
+        made: &mut EventNodes,
+    ) {
         let event = made.query.event as usize;
-        let from = made.nodes.len();
-        let to = from.saturating_add(count).min(tree.len());
-        for id in (from as u32..to as u32).map(CallNodeId) {
-            let Some(parent) = tree.parent(id) else {
-                made.nodes.push(0);
-                ours.own[event] = tree.self_sum(id);
-                continue;
-            };
-            let label = whole_dso(contents, tree.label(id), *addresses);
-            let parent = made.nodes[parent.0 as usize];
-            let node = *index.entry((parent, label)).or_insert_with(|| {
-                let (file, line) = place(contents, tree, id);
-                if let (Some(function), Some(file)) = (label.function(), file) {
-                    ours.files.entry(function).or_insert(file);
-                }
-                let depth = ours.nodes[parent as usize].depth + 1;
-                ours.nodes.push(Node { parent, label, depth, line, share: 0.0 });
-                ours.own.extend(std::iter::repeat_n(Sum::default(), ours.events));
-                ours.nodes.len() as u32 - 1
-            });
-            made.nodes.push(node);
-            ours.own[node as usize * ours.events + event].add(tree.self_sum(id));
-        }
-        to == tree.len()
+        let Some(parent) = tree.parent(id) else {
+            made.nodes.push(0);
+            self.own[event] = tree.self_sum(id);
+            return;
+        };
+        let label = whole_dso(contents, tree.label(id), addresses);
+        let parent = made.nodes[parent.0 as usize];
+        let node = *index.entry((parent, label)).or_insert_with(|| {
+            let (file, line) = place(contents, tree, id);
+            if let (Some(function), Some(file)) = (label.function(), file) {
+                self.files.entry(function).or_insert(file);
+            }
+            let depth = self.nodes[parent as usize].depth + 1;
+            self.nodes.push(Node { parent, label, depth, line, share: 0.0 });
+            self.own.extend(std::iter::repeat_n(Sum::default(), self.events));
+            self.nodes.len() as u32 - 1
+        });
+        made.nodes.push(node);
+        self.own[node as usize * self.events + event].add(tree.self_sum(id));
     }
 }
 

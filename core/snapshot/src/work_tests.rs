@@ -1,5 +1,13 @@
 //! A link that is made in slices is the one that is made at once.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use perftab_perfdata::slice::in_slices_of;
+use perftab_profile::{
+    DsoKind, Event, EventId, Frame, MappedFrom, Process, Sample, Stacks, Thread,
+};
 use perftab_views::Query;
 use perftab_views::transform::Transform;
 
@@ -7,25 +15,42 @@ use super::random_profile::{RandomProfile, random_profile};
 use super::*;
 use crate::density::part_of;
 
-/// Makes it with so many rows a step; the steps that it took.
+/// Makes it in slices of so many rows, but in no more slices than these; and those that it took.
 fn in_slices(
     made: &RandomProfile,
     options: &ShareOptions,
-    link_cache: &mut LinkCache,
+    tools: &LinkTools,
+    rows: usize,
+    most: usize,
+) -> (Option<Result<EncodedSnapshot, TooSmall>>, usize) {
+    let mut slices = 0;
+    let shared = in_slices_of(rows, async |slice| {
+        let mut work = pin!(async {
+            let contents = made.contents();
+            let context = LinkContext::of(&contents, &LinkKey::of(options), slice).await;
+            link(&contents, options, &context, tools, slice).await
+        });
+        poll_fn(|cx| {
+            slices += 1;
+            match work.as_mut().poll(cx) {
+                Poll::Pending if slices == most => Poll::Ready(None),
+                step => step.map(Some),
+            }
+        })
+        .await
+    });
+    (shared, slices)
+}
+
+/// All of it with what was kept of those before.
+fn whole(
+    made: &RandomProfile,
+    options: &ShareOptions,
+    tools: &LinkTools,
     rows: usize,
 ) -> (Result<EncodedSnapshot, TooSmall>, usize) {
-    let mut builder = LinkBuilder::new(options);
-    let mut before = 0;
-    for steps in 1.. {
-        match builder.step(&made.contents(), link_cache, rows) {
-            LinkStep::Done(shared) => return (shared, steps),
-            LinkStep::More { done, total } => {
-                assert!(before < done && done <= total, "{before} {done} {total}");
-                before = done;
-            }
-        }
-    }
-    unreachable!("it ends")
+    let (shared, slices) = in_slices(made, options, tools, rows, usize::MAX);
+    (shared.expect("it ends"), slices)
 }
 
 /// What differs from link to link, and of it what they are made of. Each has a budget of its own if it has
@@ -54,10 +79,10 @@ fn slices_make_the_same_link() {
     for (seed, options) in part_of(links, 4, "links") {
         let made = random_profile(seed, 400);
         let at_once = encode(&made.contents(), &options);
-        for (rows, least_steps) in [(1_000, 21), (100_000, 1)] {
-            let (shared, steps) = in_slices(&made, &options, &mut LinkCache::default(), rows);
+        for (rows, least_slices) in [(1_000, 21), (100_000, 1)] {
+            let (shared, slices) = whole(&made, &options, &LinkTools::default(), rows);
             assert_eq!(shared, at_once, "{options:?}");
-            assert!(steps >= least_steps, "{steps} steps");
+            assert!(slices >= least_slices, "{slices} slices");
         }
     }
 }
@@ -65,15 +90,14 @@ fn slices_make_the_same_link() {
 #[test]
 fn what_is_given_up_leaves_the_next_link_as_it_is() {
     let made = random_profile(5, 400);
-    let mut kept = LinkCache::default();
+    let tools = LinkTools::default();
     for options in part_of(all_options(), 3, "links") {
         for stopped in all_options() {
-            let mut builder = LinkBuilder::new(&stopped);
-            for _ in 0..10 {
-                let _ = builder.step(&made.contents(), &mut kept, 2_000);
+            for slices in [10, 20, 40] {
+                in_slices(&made, &stopped, &tools, 2_000, slices);
             }
         }
-        let shared = in_slices(&made, &options, &mut kept, 50_000).0;
+        let shared = whole(&made, &options, &tools, 50_000).0;
         assert_eq!(shared, encode(&made.contents(), &options), "{options:?}");
     }
 }
@@ -81,27 +105,47 @@ fn what_is_given_up_leaves_the_next_link_as_it_is() {
 #[test]
 fn a_link_with_other_choices_takes_one_attempt() {
     let made = random_profile(7, 2_000);
-    let mut kept = LinkCache::default();
+    let tools = LinkTools::default();
     let of = |files| ShareOptions {
         characters: 3_000,
         privacy: Privacy { files, ..Privacy::default() },
         ..ShareOptions::default()
     };
-    let (_, all) = in_slices(&made, &of(Disclosure::Included), &mut kept, 1_000);
+    let (_, all) = whole(&made, &of(Disclosure::Included), &tools, 1_000);
     for files in [Disclosure::LeftOut, Disclosure::Included] {
-        let (shared, steps) = in_slices(&made, &of(files), &mut kept, 1_000);
+        let (shared, slices) = whole(&made, &of(files), &tools, 1_000);
         let length = shared.unwrap().payload.len();
         assert!((2_910..=3_000).contains(&length), "{length} characters");
-        assert!(steps < all / 2, "{steps} of {all} steps");
+        assert!(slices < all / 2, "{slices} of {all} slices");
     }
 }
 
+/// No link tells of so many DSOs, however long it may be.
 #[test]
-fn the_second_link_goes_on_from_what_the_first_was_made_of() {
-    let made = random_profile(6, 400);
-    let mut kept = LinkCache::default();
-    let options = ShareOptions { characters: 1_500, ..ShareOptions::default() };
-    let (_, first) = in_slices(&made, &options, &mut kept, 1_000);
-    let (_, second) = in_slices(&made, &options, &mut kept, 1_000);
-    assert!(second < first, "{second} steps, {first} the first time");
+fn what_nobody_could_read_is_not_attempted_without_end() {
+    let mut profile = Profile::default();
+    let name = profile.strings.intern("app");
+    let process = profile.threads.add_process(Process { pid: 1, name });
+    let thread = profile.threads.add_thread(Thread { process, tid: 1, name });
+    let count = MAX_DSOS as u64 + 3;
+    profile.events.push(Event { samples: count, weight: count, ..Event::default() });
+    for number in 0..count {
+        let path = format!("/{number}");
+        let dso = profile.dsos.intern(&path, DsoKind::User, MappedFrom::Nothing, None);
+        let frame = profile.frames.intern(Frame { dso, address: 0x1000 });
+        let stack = profile.stacks.intern(Stacks::EMPTY, frame);
+        let (event, cpu, weight) = (EventId(0), 0, 1);
+        profile.samples.push(Sample { time_nanos: 1 + number, thread, stack, event, cpu, weight });
+    }
+    let (symbols, ledger) = (Symbols::new(&profile), Ledger::new(&profile.dsos));
+    let facts = Facts::of(&profile);
+    let contents = Contents {
+        profile: &profile,
+        symbols: &symbols,
+        ledger: &ledger,
+        facts: &facts,
+        warnings: &[],
+    };
+    let made = encode(&contents, &ShareOptions::default()).expect("no limit");
+    assert_eq!(decode(&made.payload).expect("it opens").fidelity, made.fidelity);
 }

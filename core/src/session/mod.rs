@@ -49,7 +49,7 @@ use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::{Ingested, RecordCompression};
 use perftab_profile::{DsoId, EmbeddedSymbols, Profile};
-use perftab_snapshot::{Facts, Fidelity, LinkCache};
+use perftab_snapshot::{Facts, Fidelity};
 use perftab_views::coverage::FrameUses;
 
 pub use perftab_images::{AdmittedFile, NotUsed, OfferReport, OfferStep, UsedFile};
@@ -97,7 +97,7 @@ pub struct Session {
     format: FormatInfo,
     warnings: Vec<Warning>,
     /// What was counted once, when everything had been read.
-    facts: Facts,
+    facts: Rc<Facts>,
     /// What the coverage is worked out from, whatever has names.
     frame_uses: FrameUses,
     /// What a link holds of its recording; `None` for a recording.
@@ -124,7 +124,7 @@ pub struct Session {
     /// By event: the usual distance between samples.
     distances: BTreeMap<u32, u64>,
     /// What links are made of, if any were asked for.
-    link_cache: LinkCache,
+    link_cache: share::LinkCache,
     /// Changes whenever names do; ids of call nodes are of one generation.
     generation: u32,
 }
@@ -145,7 +145,7 @@ impl Session {
             profile: profile.into(),
             format,
             warnings,
-            facts,
+            facts: facts.into(),
             frame_uses,
             fidelity: None,
             view: String::new(),
@@ -161,7 +161,7 @@ impl Session {
             distances: BTreeMap::new(),
             ranges: ranges::Ranges::default(),
             times: times::Times::default(),
-            link_cache: LinkCache::default(),
+            link_cache: share::LinkCache::default(),
             generation: 0,
         };
         for symbols in embedded {
@@ -231,7 +231,7 @@ impl Session {
         self.ranges = ranges::Ranges::default();
         self.trees.names_changed(self.generation);
         self.next_trees = trees::Trees::default();
-        self.link_cache = LinkCache::default();
+        self.link_cache = share::LinkCache::default();
         self.naming.all_shown();
         self.generation = self.generation.wrapping_add(1);
     }

@@ -1,5 +1,7 @@
 //! What stands at lines and instructions: what is needed to read it, and what was read.
 
+use std::rc::Rc;
+
 use perftab_snapshot::{HotPlace, ShareOptions};
 use perftab_views::place_texts::PlaceTexts;
 
@@ -9,10 +11,8 @@ impl Session {
     /// Where samples ended in the functions that a link with these options can tell of, in order. `None`
     /// as long as there is more to do than so many rows of samples take: it goes on where it stopped.
     pub fn hot_places(&mut self, options: &ShareOptions, rows: usize) -> Option<Vec<HotPlace>> {
-        let mut link_cache = std::mem::take(&mut self.link_cache);
-        let places = link_cache.hot_places(&self.contents(), options, rows);
-        self.link_cache = link_cache;
-        places
+        let context = self.link_context(options, rows)?;
+        Some(context.hot_places(&self.contents()))
     }
 
     /// What stands at lines and addresses, as far as it is known: a link may have brought it.
@@ -22,6 +22,6 @@ impl Session {
 
     /// Replaces what is known. Views show it, and links tell it if they may.
     pub fn set_place_texts(&mut self, texts: PlaceTexts) {
-        self.facts.texts = texts;
+        Rc::make_mut(&mut self.facts).texts = texts;
     }
 }

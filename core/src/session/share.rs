@@ -1,14 +1,17 @@
 //! Links: a session into a payload, and a payload into a session.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use perftab_images::RecordedIdentities;
+use perftab_names::{Ledger, Symbols};
 use perftab_perfdata::error::Warning;
+use perftab_perfdata::slice::Work;
 use perftab_perfdata::text::printable;
-use perftab_profile::WallClockTime;
+use perftab_profile::{Profile, WallClockTime};
 use perftab_snapshot::{
-    self, CarriedPayload, Carrier, Contents, EncodedSnapshot, Fidelity, LinkBuilder, LinkCache,
-    LinkStep, ShareOptions, SharedTexts, SnapshotError, Times, TooSmall,
+    self, CarriedPayload, Carrier, Contents, EncodedSnapshot, Facts, Fidelity, LinkContext,
+    LinkKey, LinkTools, ShareOptions, SharedTexts, SnapshotError, Times, TooSmall,
 };
 use perftab_views::serialize_weight;
 use serde::Serialize;
@@ -104,7 +107,7 @@ impl Session {
             profile: snapshot.profile.into(),
             format: FormatInfo::of_snapshot(carried.carrier),
             warnings: printable_warnings(snapshot.warnings),
-            facts: snapshot.facts,
+            facts: snapshot.facts.into(),
             fidelity: Some(snapshot.fidelity),
             view: snapshot.view,
             title: snapshot.title,
@@ -146,13 +149,56 @@ impl Session {
 
     /// Begins to write a link that holds as much as fits.
     pub fn begin_share(&self, options: ShareOptions) -> ShareWork {
-        let builder = LinkBuilder::new(&options);
-        ShareWork { options, builder, generation: self.generation }
+        ShareWork { options, work: None, done: 0 }
     }
 
     /// No more links are wanted for now: what was kept to make the next one is let go of.
     pub fn end_sharing(&mut self) {
         self.link_cache = LinkCache::default();
+    }
+
+    /// What links with these options are made of; what was kept of others goes. `None` as long as there is more
+    /// to do than so many rows of samples take.
+    pub(super) fn link_context(
+        &mut self,
+        options: &ShareOptions,
+        rows: usize,
+    ) -> Option<Rc<LinkContext>> {
+        let key = LinkKey::of(options);
+        let state = match self.link_cache.context.take() {
+            Some((known, state)) if known == key && state.is_of_use() => state,
+            _ => {
+                let (contents, key) = (self.owned_contents(), key.clone());
+                let work = Work::new(async move |slice| {
+                    LinkContext::of(&contents.borrowed(), &key, &slice).await
+                });
+                self.symbols.is_read_by(&work);
+                ContextState::Building(work)
+            }
+        };
+        let (state, made) = match state {
+            ContextState::Building(mut work) => match work.step(rows) {
+                Some(context) => Self::ready(context.into()),
+                None => (ContextState::Building(work), None),
+            },
+            ContextState::Ready(context) => Self::ready(context),
+        };
+        self.link_cache.context = Some((key, state));
+        made
+    }
+
+    fn ready(context: Rc<LinkContext>) -> (ContextState, Option<Rc<LinkContext>>) {
+        (ContextState::Ready(Rc::clone(&context)), Some(context))
+    }
+
+    fn owned_contents(&self) -> OwnedContents {
+        OwnedContents {
+            profile: Rc::clone(&self.profile),
+            symbols: self.symbols.share(),
+            ledger: self.ledger.clone(),
+            warnings: self.warnings.clone(),
+            facts: Rc::clone(&self.facts),
+        }
     }
 
     pub(super) fn contents(&self) -> Contents<'_> {
@@ -161,13 +207,52 @@ impl Session {
     }
 }
 
+/// What is kept from one link to the next, as long as no names change.
+#[derive(Default)]
+pub(super) struct LinkCache {
+    context: Option<(LinkKey, ContextState)>,
+    tools: Rc<LinkTools>,
+}
+
+enum ContextState {
+    Building(Work<LinkContext>),
+    Ready(Rc<LinkContext>),
+}
+
+impl ContextState {
+    /// False where names have changed before it was ready.
+    fn is_of_use(&self) -> bool {
+        match self {
+            Self::Building(work) => work.goes_on(),
+            Self::Ready(_) => true,
+        }
+    }
+}
+
+/// [`Contents`] for work in progress.
+struct OwnedContents {
+    profile: Rc<Profile>,
+    symbols: Rc<Symbols>,
+    ledger: Ledger,
+    warnings: Vec<Warning>,
+    facts: Rc<Facts>,
+}
+
+impl OwnedContents {
+    fn borrowed(&self) -> Contents<'_> {
+        let Self { profile, symbols, ledger, warnings, facts } = self;
+        Contents { profile, symbols, ledger, warnings, facts }
+    }
+}
+
 /// A link to be, made a step at a time. What does not depend on what it tells is kept in the session for
 /// the next one.
 pub struct ShareWork {
     options: ShareOptions,
-    builder: LinkBuilder,
-    /// Of names; if these change it begins anew.
-    generation: u32,
+    /// Once what it is made of is there. Begun anew when it was let go of, since names have changed.
+    work: Option<Work<Result<EncodedSnapshot, TooSmall>>>,
+    /// Rows, or what takes as long.
+    done: usize,
 }
 
 impl ShareWork {
@@ -177,32 +262,52 @@ impl ShareWork {
         session: &mut Session,
         rows: usize,
     ) -> ScanStep<Result<SharedLink, TooSmall>> {
-        if self.generation != session.generation {
-            *self = session.begin_share(self.options.clone());
-        }
-        let mut link_cache = std::mem::take(&mut session.link_cache);
-        let step = self.builder.step(&session.contents(), &mut link_cache, rows);
-        session.link_cache = link_cache;
-        match step {
-            LinkStep::More { done, total } => ScanStep::More { done, total },
-            LinkStep::Done(made) => ScanStep::Done(made.map(SharedLink::from)),
-        }
+        self.done = self.done.saturating_add(rows);
+        let left = match &mut self.work {
+            Some(work) if work.goes_on() => match work.step(rows) {
+                Some(made) => return ScanStep::Done(made.map(SharedLink::from)),
+                None => {
+                    let (done, total) = work.progress();
+                    total - done
+                }
+            },
+            _ => {
+                let context = session.link_context(&self.options, rows);
+                self.work = context.map(|context| session.begin_link(&self.options, context));
+                session.profile.samples.len().saturating_mul(4)
+            }
+        };
+        ScanStep::More { done: self.done, total: self.done.saturating_add(left) }
+    }
+}
+
+impl Session {
+    fn begin_link(
+        &self,
+        options: &ShareOptions,
+        context: Rc<LinkContext>,
+    ) -> Work<Result<EncodedSnapshot, TooSmall>> {
+        let (contents, options) = (self.owned_contents(), options.clone());
+        let tools = Rc::clone(&self.link_cache.tools);
+        let work = Work::new(async move |slice| {
+            perftab_snapshot::link(&contents.borrowed(), &options, &context, &tools, &slice).await
+        });
+        self.symbols.is_read_by(&work);
+        work
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use perftab_names::{Ledger, Symbols};
     use perftab_perfdata::format::BuildId;
     use perftab_profile::{
-        DsoKind, Event, EventId, Frame, MappedFrom, Process, Profile, Sample, Stacks, Thread,
+        DsoKind, Event, EventId, Frame, MappedFrom, Process, Sample, Stacks, Thread,
     };
-    use perftab_snapshot::Facts;
 
     use super::*;
 
-    #[test]
-    fn names_are_looked_for_as_for_a_recording() {
+    /// A link that was opened, of a sample in two DSOs.
+    fn opened() -> Session {
         let mut profile = Profile::default();
         let id = BuildId::new(&[7; 20]).expect("not all zero");
         let libc = MappedFrom::BuildId(id);
@@ -226,8 +331,54 @@ mod tests {
         let (profile, symbols, ledger, facts) = (&profile, &symbols, &ledger, &facts);
         let contents = Contents { profile, symbols, ledger, facts, warnings: &[] };
         let made = perftab_snapshot::encode(&contents, &ShareOptions::default()).expect("it fits");
-        let session = Session::from_snapshot(&made.payload).expect("it opens");
-        let wanted: Vec<_> = session.wanted().into_iter().map(|wanted| wanted.path).collect();
+        Session::from_snapshot(&made.payload).expect("it opens")
+    }
+
+    #[test]
+    fn names_are_looked_for_as_for_a_recording() {
+        let wanted: Vec<_> = opened().wanted().into_iter().map(|wanted| wanted.path).collect();
         assert_eq!(wanted, ["/lib/libc.so.6"]);
+    }
+
+    /// In steps of a row; how many it took.
+    fn made(session: &mut Session, mut work: ShareWork) -> (SharedLink, usize) {
+        for steps in 1.. {
+            if let ScanStep::Done(made) = work.step(session, 1) {
+                return (made.expect("it fits"), steps);
+            }
+        }
+        unreachable!("it ends")
+    }
+
+    #[test]
+    fn a_link_goes_on_from_what_another_was_made_of() {
+        let mut session = opened();
+        let given_up = 3;
+        let mut work = session.begin_share(ShareOptions::default());
+        (0..given_up).for_each(|_| drop(work.step(&mut session, 1)));
+        let work = session.begin_share(ShareOptions::default());
+        let (link, rest) = made(&mut session, work);
+        let work = session.begin_share(ShareOptions::default());
+        let (second, attempts) = made(&mut session, work);
+        assert!(attempts < rest, "{attempts} steps, {rest} the first time");
+        session.end_sharing();
+        let work = session.begin_share(ShareOptions::default());
+        let (third, all) = made(&mut session, work);
+        assert_eq!(all, given_up + rest);
+        assert_eq!((&second, &third), (&link, &link));
+    }
+
+    #[test]
+    fn a_link_whose_names_change_begins_anew() {
+        let mut session = opened();
+        let work = session.begin_share(ShareOptions::default());
+        let (link, all) = made(&mut session, work);
+        for steps in 1..all {
+            session.end_sharing();
+            let mut work = session.begin_share(ShareOptions::default());
+            (0..steps).for_each(|_| drop(work.step(&mut session, 1)));
+            session.symbols.let_go_of_readers();
+            assert_eq!(made(&mut session, work).0, link);
+        }
     }
 }

@@ -6,18 +6,17 @@
 //! (`words.txt`), because a short link has little to learn from.
 //!
 //! Both directions are one code: carrying streams over a [`Line`](arithmetic::Line) that sends
-//! makes bytes, carrying nothing over one that receives makes the streams. It is asynchronous, though
-//! nothing is waited for: what carries can be let go of between two symbols, and goes on where it
-//! was ([`EncodingTask`]), without a place for each of its loops being kept by hand.
+//! makes bytes, carrying nothing over one that receives makes the streams.
 
 mod arithmetic;
 mod calls;
 mod mixer;
 mod symbols;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
-use perftab_perfdata::slice::{Slice, Work, at_once};
+use perftab_perfdata::slice::{Slice, at_once};
 
 use self::arithmetic::{Line, Receiver, Sender};
 use self::calls::Call;
@@ -84,9 +83,9 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    /// Begins to encode streams.
-    pub fn begin(&mut self, streams: Streams) -> EncodingTask {
-        let size = size_of(streams.len());
+    /// A model for so many symbols.
+    fn begin(&mut self, symbols: usize) -> Mixer {
+        let size = size_of(symbols);
         let known = self.primed.iter().position(|primed| primed.size == size);
         let primed = match known {
             Some(known) => self.primed.remove(known),
@@ -104,40 +103,23 @@ impl Encoder {
             None => primed.mixer.clone(),
         };
         self.primed.push(primed);
-        EncodingTask(Work::new(|slice| encode(streams, mixer, slice)))
-    }
-
-    /// Goes on for so many symbols; the bytes, and what they were made of, when that was all.
-    pub fn step(
-        &mut self,
-        coding: &mut EncodingTask,
-        symbols: usize,
-    ) -> Option<(Vec<u8>, Streams)> {
-        let EncodedStreams { bytes, streams, mixer } = coding.0.step(symbols)?;
-        self.spare = Some(mixer);
-        Some((bytes, streams))
+        mixer
     }
 }
 
-/// Streams that are being encoded.
-pub(super) struct EncodingTask(Work<EncodedStreams>);
-
-struct EncodedStreams {
-    bytes: Vec<u8>,
-    streams: Streams,
-    /// It has served.
-    mixer: Mixer,
-}
-
-async fn encode(streams: Streams, mixer: Mixer, slice: Slice) -> EncodedStreams {
+/// The bytes of streams. In slices of symbols.
+pub(super) async fn encode(streams: &Streams, encoder: &RefCell<Encoder>, slice: Slice) -> Vec<u8> {
+    slice.expect(streams.len());
     let mut bytes = Vec::new();
     put_varint(&mut bytes, streams.len() as u64);
+    let mixer = encoder.borrow_mut().begin(streams.len());
     let mut carrier = Symbols::new(Sender::new(), mixer, usize::MAX).in_slices(slice);
     // A sender has no errors but those of streams that are none.
-    let _ = carry(&mut carrier, &streams).await;
+    let _ = carry(&mut carrier, streams).await;
     let (line, mixer) = carrier.into_parts();
     bytes.extend(line.finish());
-    EncodedStreams { bytes, streams, mixer }
+    encoder.borrow_mut().spare = Some(mixer);
+    bytes
 }
 
 /// The streams that were encoded.

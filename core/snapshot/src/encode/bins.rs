@@ -3,6 +3,7 @@
 //! As in the timeline of a recording, the weight of a sample lies in the time for which it stands. At its
 //! moment, steady work would be a comb wherever bins and period do not fit each other.
 
+use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_key;
 use std::collections::{BTreeMap, HashMap};
 use std::iter::Peekable;
@@ -20,19 +21,6 @@ use crate::Contents;
 use crate::scope::Scope;
 use crate::tree::Tree;
 
-/// The finest bins that there are of what a query leaves, of each thread, while they are made.
-pub(super) struct TimeBinsBuilder {
-    first: u64,
-    /// By stack.
-    kinds: Vec<u8>,
-    stage: Stage,
-    /// Rows gone through in this stage.
-    done: usize,
-    tracks: HashMap<(EventId, ThreadId), TrackBuilder>,
-    /// By event.
-    spans: Vec<Option<SampleSpans>>,
-}
-
 /// A track to be.
 struct TrackBuilder {
     track: BinTrack,
@@ -45,93 +33,60 @@ const MOST_SPREAD_EVENTS: usize = 64;
 /// The newest cells of a track among which a sample's is looked for.
 const NEWEST_CELLS: usize = 16;
 
-enum Stage {
-    /// When the last sample was, since the first of the recording, as far as is known.
-    Length(Option<u64>),
-    Cells {
-        length: u64,
-    },
-    Done(Option<TimeBins>),
+/// The finest bins that there are of what a query leaves, of each thread. `None` where they would not be of
+/// all samples: some have no time. In slices of rows.
+pub(super) async fn finest(
+    contents: &Contents<'_>,
+    scope: &Scope,
+    query: Option<&Query>,
+    own: &[DsoRef],
+    tree: &Tree,
+    slice: &Slice,
+) -> Option<TimeBins> {
+    let profile = contents.profile;
+    if let Some(bins) = &profile.bins {
+        return query.map_or_else(|| Some(bins.clone()), |query| filtered(profile, bins, query));
+    }
+    let (first, _) = scope.facts.time?;
+    let samples = &profile.samples;
+    let mut last = None;
+    let mut rows = 0..samples.len();
+    while let Some(part) = slice.part(&mut rows).await {
+        let since = |row: usize| samples.time_nanos[row].saturating_sub(first);
+        last = last.max(tree.rows_in(profile, part).map(|(row, _)| since(row)).max());
+    }
+    let length = last?.saturating_add(1);
+    let mut binning = Binning {
+        first,
+        length,
+        kinds: leaf_kinds(profile, contents.symbols, &OwnCode::named(profile, own)),
+        tracks: HashMap::new(),
+        spans: spans(profile),
+    };
+    let mut rows = 0..samples.len();
+    while let Some(part) = slice.part(&mut rows).await {
+        binning.add(profile, tree, part)?;
+    }
+    let mut tracks: Vec<BinTrack> =
+        binning.tracks.into_values().map(|it| in_order(it.track)).collect();
+    sort_by_key(&mut tracks, |track| (track.event, track.thread));
+    Some(TimeBins { of: BinsOf::Threads, count: TimeBins::MOST, length, tracks })
 }
 
-impl TimeBinsBuilder {
-    /// Samples that have no time have no bins.
-    pub fn new(
-        contents: &Contents<'_>,
-        scope: &Scope,
-        query: Option<&Query>,
-        own: &[DsoRef],
-    ) -> Self {
-        let profile = contents.profile;
-        let (stage, kinds) = match (&profile.bins, query) {
-            (Some(bins), None) => (Stage::Done(Some(bins.clone())), Vec::new()),
-            (Some(bins), Some(query)) => (Stage::Done(filtered(profile, bins, query)), Vec::new()),
-            (None, _) => match scope.facts.time {
-                None => (Stage::Done(None), Vec::new()),
-                Some(_) => {
-                    let own = OwnCode::named(profile, own);
-                    (Stage::Length(None), leaf_kinds(profile, contents.symbols, &own))
-                }
-            },
-        };
-        let first = scope.facts.time.map_or(0, |(first, _)| first);
-        Self { first, kinds, stage, done: 0, tracks: HashMap::new(), spans: Vec::new() }
-    }
+/// Bins while samples are added.
+struct Binning {
+    first: u64,
+    length: u64,
+    /// By stack.
+    kinds: Vec<u8>,
+    tracks: HashMap<(EventId, ThreadId), TrackBuilder>,
+    /// By event.
+    spans: Vec<Option<SampleSpans>>,
+}
 
-    /// Goes through about so many rows of samples more; true when that was all.
-    pub fn step(&mut self, contents: &Contents<'_>, tree: &Tree, rows: usize) -> bool {
-        let profile = contents.profile;
-        let samples = &profile.samples;
-        let to = self.done.saturating_add(rows.max(1)).min(samples.len());
-        let range = std::mem::replace(&mut self.done, to)..to;
-        let is_last = to == samples.len();
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Done(None)) {
-            Stage::Length(last) => {
-                let since = |row: usize| samples.time_nanos[row].saturating_sub(self.first);
-                let here = tree.rows_in(profile, range).map(|(row, _)| since(row)).max();
-                match last.max(here) {
-                    Some(last) if is_last => {
-                        self.done = 0;
-                        self.spans = spans(profile);
-                        Stage::Cells { length: last.saturating_add(1) }
-                    }
-                    None if is_last => Stage::Done(None),
-                    last => Stage::Length(last),
-                }
-            }
-            Stage::Cells { length } => match self.add(contents, tree, range, length) {
-                None => Stage::Done(None),
-                Some(()) if is_last => {
-                    let tracks = std::mem::take(&mut self.tracks).into_values();
-                    let mut tracks: Vec<BinTrack> = tracks.map(|it| in_order(it.track)).collect();
-                    sort_by_key(&mut tracks, |track| (track.event, track.thread));
-                    let (of, count) = (BinsOf::Threads, TimeBins::MOST);
-                    Stage::Done(Some(TimeBins { of, count, length, tracks }))
-                }
-                Some(()) => Stage::Cells { length },
-            },
-            done => done,
-        };
-        matches!(self.stage, Stage::Done(_))
-    }
-
-    /// What was made; `None` where it would not be of all samples: some have no time.
-    pub fn finish(self) -> Option<TimeBins> {
-        match self.stage {
-            Stage::Done(bins) => bins,
-            Stage::Length(_) | Stage::Cells { .. } => None,
-        }
-    }
-
+impl Binning {
     /// Adds rows of samples; `None` if one has no time.
-    fn add(
-        &mut self,
-        contents: &Contents<'_>,
-        tree: &Tree,
-        range: Range<usize>,
-        length: u64,
-    ) -> Option<()> {
-        let profile = contents.profile;
+    fn add(&mut self, profile: &Profile, tree: &Tree, range: Range<usize>) -> Option<()> {
         let samples = &profile.samples;
         let shift = self.first.saturating_sub(profile.first_time().unwrap_or(self.first));
         let mut taken: Peekable<_> = tree.rows_in(profile, range.clone()).peekable();
@@ -155,7 +110,7 @@ impl TimeBinsBuilder {
             let track = &mut building.track;
             track.samples = track.samples.saturating_add(samples.count(row));
             track.weight = track.weight.saturating_add(sample.weight);
-            building.add(SampleSpan { start, end }, length, kind, sample.weight);
+            building.add(SampleSpan { start, end }, self.length, kind, sample.weight);
         }
         Some(())
     }

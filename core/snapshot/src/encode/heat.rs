@@ -3,6 +3,7 @@
 //!
 //! What is told of a function is told of all that the snapshot keeps of its own code, or not at all.
 
+use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::{sort, sort_by, sort_by_key};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -10,10 +11,10 @@ use std::num::NonZeroU32;
 
 use perftab_names::{FunctionId, Provenance, Symbols};
 use perftab_profile::{DsoId, Frame, FrameId};
+use perftab_views::Query;
 use perftab_views::call_tree::Label;
 use perftab_views::hot_lines::{SourceLine, place_in};
 use perftab_views::weights::Sum;
-use perftab_views::{Inlines, Query};
 
 use super::body::Body;
 use super::dsos::Tables;
@@ -93,62 +94,49 @@ fn line_in(symbols: &Symbols, frame: FrameId, function: FunctionId) -> Option<So
     Some(SourceLine { file: level.file, line: level.line })
 }
 
-/// [`Heat`] that is being made.
-pub(super) struct HeatBuilder {
-    functions: Vec<FunctionId>,
-    numbers: HashMap<FunctionId, u32>,
-    /// By call node: whether it is code of one of them.
-    is_hot: Vec<bool>,
-    inlines: Inlines,
-    sums: HashMap<Cell, Sum>,
-    done: usize,
-}
-
-impl HeatBuilder {
-    pub fn new(contents: &Contents<'_>, query: Option<&Query>, tree: &Tree) -> Self {
+impl Heat {
+    /// Of what a query leaves, which a tree was made of. In slices of rows.
+    pub async fn of(
+        contents: &Contents<'_>,
+        query: Option<&Query>,
+        tree: &Tree,
+        slice: &Slice,
+    ) -> Self {
+        let Contents { profile, symbols, .. } = *contents;
+        let samples = &profile.samples;
         let functions = hottest(contents, tree);
         let numbers: HashMap<FunctionId, u32> = functions.iter().copied().zip(0..).collect();
-        let nodes = 0..tree.nodes.len() as u32;
+        // By call node: whether it is code of one of them.
         let is_hot = |node| owners(tree, node).any(|function| numbers.contains_key(&function));
-        let is_hot = nodes.map(is_hot).collect();
+        let is_hot: Vec<bool> = (0..tree.nodes.len() as u32).map(is_hot).collect();
         let inlines = query.map(|query| query.inlines).unwrap_or_default();
-        Self { functions, numbers, is_hot, inlines, sums: HashMap::new(), done: 0 }
-    }
-
-    /// Goes through about so many rows of samples more; true when that was all.
-    pub fn step(&mut self, contents: &Contents<'_>, tree: &Tree, rows: usize) -> bool {
-        let Contents { profile, symbols, .. } = *contents;
-        let to = self.done.saturating_add(rows.max(1)).min(profile.samples.len());
-        let range = std::mem::replace(&mut self.done, to)..to;
-        let hot = tree.rows_in(profile, range).filter(|&(_, node)| self.is_hot[node as usize]);
+        let mut sums: HashMap<Cell, Sum> = HashMap::new();
         let mut met = Vec::new();
-        for (row, node) in hot {
-            let stack = profile.samples.stack[row];
-            let sum =
-                Sum { weight: profile.samples.weight[row], samples: profile.samples.count(row) };
-            met.clear();
-            for id in owners(tree, node) {
-                let Some(&function) = self.numbers.get(&id) else { continue };
-                if met.contains(&id) {
-                    continue;
+        let mut rows = 0..samples.len();
+        while let Some(part) = slice.part(&mut rows).await {
+            let rows = tree.rows_in(profile, part);
+            for (row, node) in rows.filter(|&(_, node)| is_hot[node as usize]) {
+                let stack = samples.stack[row];
+                let sum = Sum { weight: samples.weight[row], samples: samples.count(row) };
+                met.clear();
+                for id in owners(tree, node) {
+                    let Some(&function) = numbers.get(&id) else { continue };
+                    if met.contains(&id) {
+                        continue;
+                    }
+                    met.push(id);
+                    let is_it = |other| other == id;
+                    let Some((frame, _)) = place_in(profile, symbols, inlines, is_it, stack) else {
+                        continue;
+                    };
+                    let cell = Cell { function, frame, node, event: samples.event[row] };
+                    sums.entry(cell).or_default().add(sum);
                 }
-                met.push(id);
-                let is_it = |other| other == id;
-                let Some((frame, _)) = place_in(profile, symbols, self.inlines, is_it, stack)
-                else {
-                    continue;
-                };
-                let cell = Cell { function, frame, node, event: profile.samples.event[row] };
-                self.sums.entry(cell).or_default().add(sum);
             }
         }
-        to == profile.samples.len()
-    }
-
-    pub fn finish(self) -> Heat {
-        let mut cells: Vec<(Cell, Sum)> = self.sums.into_iter().collect();
+        let mut cells: Vec<(Cell, Sum)> = sums.into_iter().collect();
         sort_by_key(&mut cells, |(cell, _)| *cell);
-        Heat { functions: self.functions, cells }
+        Self { functions, cells }
     }
 }
 

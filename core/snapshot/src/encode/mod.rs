@@ -1,5 +1,6 @@
-//! Writes a snapshot: as much of the call tree as fits. [`LinkBuilder`] does it a step at a time.
+//! Writes a snapshot: as much of the call tree as fits.
 
+mod attempts;
 mod bins;
 mod body;
 mod calls;
@@ -12,12 +13,14 @@ mod sums;
 mod tasks;
 mod texts;
 mod times;
-mod work;
 
+use perftab_perfdata::slice::at_once;
+
+pub use self::attempts::{LinkTools, link};
 pub use self::heat::HotPlace;
+pub use self::link_context::{LinkContext, LinkKey};
 pub(super) use self::texts::RedactedText;
 pub use self::texts::{Part, ProfileTextCounts, RenamedText, SharedPart, SharedTexts};
-pub use self::work::{LinkBuilder, LinkCache, LinkStep};
 use super::{Contents, EncodedSnapshot, ShareOptions, TooSmall};
 
 /// The largest snapshot within the budget, at once.
@@ -25,10 +28,8 @@ pub fn encode(
     contents: &Contents<'_>,
     options: &ShareOptions,
 ) -> Result<EncodedSnapshot, TooSmall> {
-    let (mut builder, mut link_cache) = (LinkBuilder::new(options), LinkCache::default());
-    loop {
-        if let LinkStep::Done(made) = builder.step(contents, &mut link_cache, usize::MAX) {
-            return made;
-        }
-    }
+    at_once(async |slice| {
+        let context = LinkContext::of(contents, &LinkKey::of(options), slice).await;
+        link(contents, options, &context, &LinkTools::default(), slice).await
+    })
 }

@@ -1,6 +1,6 @@
 //! How many call nodes fit: each attempt costs a whole packing, so there should be few.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use crate::selection::Order;
 
@@ -87,7 +87,7 @@ impl Search {
     }
 
     /// The next number to try.
-    pub fn next(&mut self, order: &mut Arc<Order>) -> Option<usize> {
+    pub fn next(&mut self, order: &mut Cow<'_, Order>) -> Option<usize> {
         let is_enough = self.below.1 >= self.budget * ENOUGH && self.fits > 0;
         if is_enough || self.fits == order.len() {
             return None;
@@ -98,7 +98,7 @@ impl Search {
                 return None;
             }
             self.given_up += 1;
-            Arc::make_mut(order).give_up(self.fits);
+            order.to_mut().give_up(self.fits);
             (self.too_many, self.above, self.attempts) = (order.len() + 1, None, 0);
             if self.fits == order.len() {
                 return None;
@@ -130,7 +130,7 @@ impl Search {
     /// Notes how many characters an attempt took.
     pub fn tried(&mut self, order: &Order, count: usize, characters: usize) -> Fit {
         let point = (order.cost(count), characters as f64);
-        if characters as f64 <= self.budget {
+        if characters < usize::MAX && characters as f64 <= self.budget {
             (self.fits, self.below) = (count, point);
             return Fit::Fits;
         }
