@@ -70,11 +70,6 @@ impl Slice {
         left.set(left.get().saturating_sub(count.saturating_mul(self.unit)));
     }
 
-    /// This slice is over.
-    pub fn end(&self) {
-        self.shared.left.set(0);
-    }
-
     /// Ends this slice and waits for the next one: what follows is done in one go, and takes as long as one.
     pub fn next(&self) -> Rest<'_> {
         let Counts { left, begun, .. } = &*self.shared;
@@ -173,11 +168,12 @@ pub fn in_slices_of<T>(count: usize, work: impl AsyncFnOnce(&Slice) -> T) -> T {
 /// Work that is done a slice at a time. Whoever wants no more of it drops it.
 pub struct Work<T> {
     /// `None` when it is done or was let go of.
-    future: Rc<RefCell<Option<BoxedFuture<T>>>>,
+    future: Rc<RefCell<Option<BoxedWork<'static, T>>>>,
     slice: Slice,
 }
 
-type BoxedFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+/// What an `async fn` that is awaited in several crates returns: else each of them has a copy of its code.
+pub type BoxedWork<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Work for whoever needs back what it holds.
 pub trait LetGo {
@@ -185,7 +181,7 @@ pub trait LetGo {
     fn let_go(&self);
 }
 
-impl<T> LetGo for RefCell<Option<BoxedFuture<T>>> {
+impl<T> LetGo for RefCell<Option<BoxedWork<'_, T>>> {
     fn let_go(&self) {
         self.take();
     }
@@ -195,7 +191,7 @@ impl<T: 'static> Work<T> {
     /// Nothing of it is done yet.
     pub fn new<F: Future<Output = T> + 'static>(work: impl FnOnce(Slice) -> F) -> Self {
         let slice = Slice::default();
-        let future: BoxedFuture<T> = Box::pin(work(slice.clone()));
+        let future: BoxedWork<'_, T> = Box::pin(work(slice.clone()));
         Self { future: Rc::new(RefCell::new(Some(future))), slice }
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use perftab_names::{FileId, Function, FunctionId, Inlining, Provenance};
 use perftab_perfdata::slice::Slice;
 use perftab_profile::{DsoId, DsoKind, Profile};
-use perftab_views::build::{BuildStep, BuiltTree, CallTreeBuilder};
+use perftab_views::build::{BuiltTree, TreeDetail, build_in_slices};
 use perftab_views::call_tree::{CallNodeId, CallTree, Label};
 use perftab_views::ends::Ends;
 use perftab_views::filter::Filter;
@@ -168,14 +168,8 @@ impl Tree {
                 around: None,
                 ..query.cloned().unwrap_or_default()
             };
-            let mut building = CallTreeBuilder::with_ends(profile, &query);
-            let (BuiltTree { tree, .. }, ends) = loop {
-                match building.step(profile, symbols, slice.left()) {
-                    BuildStep::Done(done) => break *done,
-                    BuildStep::More(more) => building = *more,
-                }
-                slice.next().await;
-            };
+            let (BuiltTree { tree, .. }, ends) =
+                build_in_slices(profile, symbols, &query, TreeDetail::Ends, slice).await;
             let mut made = EventNodes { query, ends, nodes: Vec::with_capacity(tree.len()) };
             let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);
             let mut ids = 0..tree.len();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use perftab_names::{Ledger, Symbols};
 use perftab_perfdata::slice::{Slice, Work};
 use perftab_profile::Profile;
-use perftab_views::build::{BuildStep, CallTreeBuilder};
+use perftab_views::build::{TreeDetail, build_in_slices};
 use perftab_views::call_tree::CallTree;
 use perftab_views::compare::{Comparison, Recordings, Source};
 use perftab_views::inverted::Inverted;
@@ -96,7 +96,11 @@ impl Side {
     async fn tree(&self, slice: &Slice) -> Arc<CallTree> {
         let callees = match &self.callees {
             Some(known) => Arc::clone(known),
-            None => self.build(slice).await,
+            None => {
+                let Self { profile, symbols, query, .. } = self;
+                let detail = TreeDetail::Tree;
+                build_in_slices(profile, symbols, query, detail, slice).await.0.tree.into()
+            }
         };
         if self.query.direction == Direction::Callees || self.query.around.is_some() {
             return callees;
@@ -111,19 +115,5 @@ impl Side {
             next += 1;
         }
         inverted.into_whole().into()
-    }
-
-    async fn build(&self, slice: &Slice) -> Arc<CallTree> {
-        let mut building = CallTreeBuilder::new(&self.profile, &self.query);
-        loop {
-            match building.step(&self.profile, &self.symbols, slice.left()) {
-                BuildStep::Done(done) => return done.0.tree.into(),
-                BuildStep::More(more) => building = *more,
-            }
-            let (done, total) = building.progress();
-            slice.end();
-            slice.expect(total - done);
-            slice.rest().await;
-        }
     }
 }

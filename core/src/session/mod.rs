@@ -78,6 +78,7 @@ pub use info::{
 pub use names::NamingProgress;
 pub use occurrence::OccurrenceRequest;
 pub use opening::{Opening, OpeningProgress, WantedBytes};
+pub use perftab_views::build::TreeDetail;
 pub use questions::{Answer, Arguments, Asked, ComparedAnswer, ComparedQuestion, Question};
 pub use ranges::RangePreview;
 pub use recorded_files::{RecordedFile, RecordedFiles, RecordedInode};
@@ -88,7 +89,6 @@ pub use search::SearchResult;
 pub use share::{FidelityInfo, ShareWork, SharedLink};
 pub use time_order::TimeWindow;
 pub use times::{MarkRows, ScanStep};
-pub use trees::TreeDetail;
 
 /// A recording or link that is open, and everything that is known of its names.
 pub struct Session {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use perftab_names::Symbols;
 use perftab_perfdata::slice::Work;
 use perftab_profile::{FrameId, Profile};
-use perftab_views::build::{BuildStep, BuiltTree, CallTreeBuilder, build};
+use perftab_views::build::{BuiltTree, TreeDetail, build, build_in_slices};
 use perftab_views::call_tree::{CallNodeId, CallTree, Label, Ways};
 use perftab_views::ends::Ends;
 use perftab_views::functions::{FunctionOrder, FunctionSum, OrderedFunctions};
@@ -21,6 +21,7 @@ use perftab_views::{Direction, Query};
 
 use crate::session::Session;
 use crate::session::answers::Known;
+use crate::session::shared_names::SharedNames;
 use crate::session::times::ScanStep;
 
 /// Trees kept: callees, inverted, and callers and callees of one function stand side by side, and
@@ -82,17 +83,7 @@ pub(super) struct CachedTree {
 struct TreeInProgress {
     query: Query,
     detail: TreeDetail,
-    building: CallTreeBuilder,
-}
-
-/// What is to be known of a tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TreeDetail {
-    /// The tree.
-    Tree,
-    /// Also where samples end in it; of a query of callees. Few views ask for that, and it takes memory
-    /// for each stack.
-    Ends,
+    work: Work<(BuiltTree, Ends)>,
 }
 
 /// The functions of a query while the first so many are put in order.
@@ -293,36 +284,32 @@ impl Trees {
     /// Goes on with a tree of callees, or around a function.
     fn step(
         &mut self,
-        (profile, symbols): (&Profile, &Symbols),
+        (profile, symbols): (&Rc<Profile>, &SharedNames),
         query: &Query,
         detail: TreeDetail,
         rows: usize,
     ) -> ScanStep<()> {
-        let building = match self.in_progress.take() {
-            Some(in_progress) if in_progress.query == *query && in_progress.detail == detail => {
-                in_progress.building
-            }
-            _ => {
+        let is_it = |begun: &mut TreeInProgress| {
+            (&begun.query, begun.detail) == (query, detail) && begun.work.goes_on()
+        };
+        let mut work = match self.in_progress.take_if(is_it) {
+            Some(begun) => begun.work,
+            None => {
+                self.in_progress = None;
                 self.make_room(query);
-                match detail {
-                    TreeDetail::Tree => CallTreeBuilder::new(profile, query),
-                    TreeDetail::Ends => CallTreeBuilder::with_ends(profile, query),
-                }
+                let (profile, query) = (Rc::clone(profile), query.clone());
+                symbols.read(|symbols| {
+                    Work::new(async move |slice| {
+                        build_in_slices(&profile, &symbols, &query, detail, &slice).await
+                    })
+                })
             }
         };
-        match building.step(profile, symbols, rows) {
-            BuildStep::Done(done) => {
-                let (built, ends) = *done;
-                self.keep_built(query, built, ends);
-                ScanStep::Done(())
-            }
-            BuildStep::More(building) => {
-                let (done, total) = building.progress();
-                self.in_progress =
-                    Some(TreeInProgress { query: query.clone(), detail, building: *building });
-                ScanStep::More { done, total }
-            }
+        let step = ScanStep::of(&mut work, rows);
+        if let ScanStep::More { .. } = step {
+            self.in_progress = Some(TreeInProgress { query: query.clone(), detail, work });
         }
+        step.map(|(built, ends)| self.keep_built(query, built, ends))
     }
 
     /// Inverts a tree that was made, and gives its call nodes the numbers that they had before.

@@ -1,20 +1,21 @@
 //! From the samples of a query to its call tree.
 //!
 //! The tree is grown from the stacks of the samples, the outermost caller as the root, goes through
-//! the steps, and is turned in the end. That takes seconds where samples are many, so [`CallTreeBuilder`] does
-//! it in steps, between which a host can let go of it.
+//! the steps, and is turned in the end. That takes seconds where samples are many.
 
 use perftab_names::{Inlining, Symbols};
+use perftab_perfdata::slice::{BoxedWork, Slice, at_once};
 use perftab_profile::{DsoKind, FrameId, Profile, StackId, Stacks};
 
 use crate::call_tree::{CallNodeId, CallTree, GrowingTree, Label};
 use crate::ends::Ends;
+use crate::filter::Filter;
 use crate::function_ref::Resolver;
 use crate::inverted::Inverted;
-use crate::ordering::{ChildOrdering, Numbers};
+use crate::ordering::{Numbers, ordered};
 use crate::shown::Account;
-use crate::weights::{FilteredSamples, FilteringSamples, GroupWeights, Levels};
-use crate::{Direction, Inlines, Query, rewrite, turn};
+use crate::weights::{FilteredSamples, GroupWeights, Levels};
+use crate::{Direction, Inlines, Query, rewrite, turn, weights};
 
 /// To grow the call nodes of a stack takes about as long as to take so many rows.
 const ROWS_OF_A_STACK: usize = 8;
@@ -29,9 +30,19 @@ pub struct BuiltTree {
     pub account: Account,
 }
 
+/// What is to be known of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeDetail {
+    /// The tree.
+    Tree,
+    /// Also where samples end in it; of a query of callees. Few views ask for that, and it takes memory
+    /// for each stack.
+    Ends,
+}
+
 /// Makes the call tree of a query, all of it: of an inverted one too.
 pub fn build(profile: &Profile, symbols: &Symbols, query: &Query) -> BuiltTree {
-    let built = all_steps(CallTreeBuilder::new(profile, query), profile, symbols).0;
+    let built = all(profile, symbols, query, TreeDetail::Tree).0;
     match query.direction {
         Direction::Inverted if query.around.is_none() => {
             BuiltTree { tree: Inverted::new(built.tree.into()).into_whole(), ..built }
@@ -43,143 +54,61 @@ pub fn build(profile: &Profile, symbols: &Symbols, query: &Query) -> BuiltTree {
 /// Makes the call tree of a query for callees, and notes where each sample ends in it.
 pub fn build_with_ends(profile: &Profile, symbols: &Symbols, query: &Query) -> (BuiltTree, Ends) {
     debug_assert!(query.direction == Direction::Callees && query.around.is_none());
-    all_steps(CallTreeBuilder::with_ends(profile, query), profile, symbols)
+    all(profile, symbols, query, TreeDetail::Ends)
 }
 
-fn all_steps(
-    mut building: CallTreeBuilder,
+fn all(
     profile: &Profile,
     symbols: &Symbols,
+    query: &Query,
+    detail: TreeDetail,
 ) -> (BuiltTree, Ends) {
-    loop {
-        match building.step(profile, symbols, usize::MAX) {
-            BuildStep::More(more) => building = *more,
-            BuildStep::Done(done) => return *done,
-        }
-    }
+    at_once(async |slice| build_in_slices(profile, symbols, query, detail, slice).await)
 }
 
-/// The call tree of a query to be: that of its callees, which an inverted one is made of.
-pub struct CallTreeBuilder {
-    query: Query,
-    levels: Levels,
-    ends_tracking: EndsTracking,
-    stage: Stage,
-    rows: usize,
-    stacks: usize,
-}
-
-/// Whether it is kept where each sample ends in the tree.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum EndsTracking {
-    Off,
-    On,
-}
-
-enum Stage {
-    /// Samples are summed by stack.
-    Taking(FilteringSamples),
-    /// The stacks' call nodes are made.
-    Growing(CallNodeGrower, Account),
-    /// They go through the steps from this one on.
-    Rewriting(CallTree, Account, Option<Ends>),
-    /// What is left is put in order.
-    Ordering(Box<ChildOrdering>, Account, Option<Ends>),
-}
-
-/// What came of a step.
-pub enum BuildStep {
-    /// There is more to do.
-    More(Box<CallTreeBuilder>),
-    /// The tree, and where samples end in it if that was to be noted.
-    Done(Box<(BuiltTree, Ends)>),
-}
-
-impl CallTreeBuilder {
-    /// Of a query, whatever its direction.
-    pub fn new(profile: &Profile, query: &Query) -> Self {
-        Self::with_tracking(profile, query, EndsTracking::Off)
-    }
-
-    /// The same, and notes where samples end.
-    pub fn with_ends(profile: &Profile, query: &Query) -> Self {
-        Self::with_tracking(profile, query, EndsTracking::On)
-    }
-
-    fn with_tracking(profile: &Profile, query: &Query, ends_tracking: EndsTracking) -> Self {
+/// Makes the call tree of a query, whatever its direction: that of its callees, which an inverted one is made
+/// of. In slices of rows, and of passes over the tree.
+pub fn build_in_slices<'a>(
+    profile: &'a Profile,
+    symbols: &'a Symbols,
+    query: &'a Query,
+    detail: TreeDetail,
+    slice: &'a Slice,
+) -> BoxedWork<'a, (BuiltTree, Ends)> {
+    Box::pin(async move {
         let levels = rewrite::levels(query);
-        let taking = FilteringSamples::new(profile, query, levels);
-        let (rows, stacks) = (taking.rows_left(), profile.stacks.len());
-        let stage = Stage::Taking(taking);
-        Self { query: query.clone(), levels, ends_tracking, stage, rows, stacks }
-    }
-
-    /// How many rows have been gone through, and how many there are; a stack counts as several.
-    pub fn progress(&self) -> (usize, usize) {
-        let stacks = self.stacks * ROWS_OF_A_STACK;
-        let done = match &self.stage {
-            Stage::Taking(taking) => self.rows - taking.rows_left(),
-            Stage::Growing(growing, _) => self.rows + growing.stacks_done * ROWS_OF_A_STACK,
-            Stage::Rewriting(..) | Stage::Ordering(..) => self.rows + stacks,
-        };
-        (done, self.rows + stacks)
-    }
-
-    /// Goes on for about as long as so many rows take, or one pass over the tree.
-    pub fn step(self, profile: &Profile, symbols: &Symbols, rows: usize) -> BuildStep {
-        let Self { query, levels, ends_tracking, stage, rows: all_rows, mut stacks } = self;
-        let stage = match stage {
-            Stage::Taking(mut taking) => match taking.step(profile, rows) {
-                false => Stage::Taking(taking),
-                true => {
-                    let taken = taking.finish();
-                    stacks = taken.groups.iter().map(|group| group.stacks.len()).sum();
-                    let steps = Vec::new();
-                    let account = Account { left: taken.sum, by_filter: taken.removed, steps };
-                    Stage::Growing(
-                        CallNodeGrower::new(profile, query.inlines, ends_tracking, taken),
-                        account,
-                    )
-                }
-            },
-            Stage::Growing(mut growing, account) => {
-                match growing.step(profile, symbols, (rows / ROWS_OF_A_STACK).max(1)) {
-                    false => Stage::Growing(growing, account),
-                    true => Stage::Rewriting(growing.tree.add_up(), account, growing.ends),
-                }
+        let rows = Filter::new(profile, query).rows().len();
+        slice.expect(rows + profile.stacks.len() * ROWS_OF_A_STACK);
+        let taken = weights::filtered(profile, query, levels, slice).await;
+        slice.next().await;
+        let steps = Vec::new();
+        let mut account = Account { left: taken.sum, by_filter: taken.removed, steps };
+        let (mut tree, mut ends) =
+            grown(profile, symbols, query.inlines, detail, taken, slice).await;
+        let mut resolver = Resolver::new(profile, symbols);
+        for step in 0..query.steps.len() {
+            slice.next().await;
+            let taken = rewrite::step(&mut resolver, query, levels, tree, &mut ends, step);
+            tree = taken.0;
+            account.steps.push(taken.1);
+        }
+        // Without steps it has no groups but those that are shown, and no call node without samples.
+        if query.around.is_some() || !query.steps.is_empty() {
+            slice.next().await;
+            let shown = turn::shown(&mut resolver, query, levels, &tree);
+            if let Some(ends) = &mut ends {
+                ends.move_on(shown.moved());
             }
-            Stage::Rewriting(tree, mut account, mut ends) => {
-                let mut resolver = Resolver::new(profile, symbols);
-                match query.steps.get(account.steps.len()) {
-                    Some(_) => {
-                        let next = account.steps.len();
-                        let tree =
-                            rewrite::step(&mut resolver, &query, levels, tree, &mut ends, next);
-                        account.steps.push(tree.1);
-                        Stage::Rewriting(tree.0, account, ends)
-                    }
-                    None => {
-                        let tree = turned(&mut resolver, &query, levels, tree, &mut ends);
-                        let ordering = ChildOrdering::new(tree, numbers(&query));
-                        Stage::Ordering(Box::new(ordering), account, ends)
-                    }
-                }
-            }
-            Stage::Ordering(mut ordering, account, mut ends) => {
-                if ordering.step((rows / ROWS_OF_A_PASS).max(1)) {
-                    let (tree, moved) = ordering.finish();
-                    if let Some((ends, moved)) = ends.as_mut().zip(moved) {
-                        ends.move_on(&moved);
-                    }
-                    let built = BuiltTree { tree, account };
-                    return BuildStep::Done(Box::new((built, ends.unwrap_or_default())));
-                }
-                Stage::Ordering(ordering, account, ends)
-            }
-        };
-        let more = Self { query, levels, ends_tracking, stage, rows: all_rows, stacks };
-        BuildStep::More(Box::new(more))
-    }
+            tree = shown.add_up();
+        }
+        // Trees of ranges are made in two ways ([`super::placed`]), and call nodes are asked for by number.
+        let numbers = if query.range.is_none() { Numbers::Kept } else { Numbers::ByWeight };
+        let (tree, moved) = ordered(tree, numbers, &slice.in_units_of(ROWS_OF_A_PASS)).await;
+        if let Some((ends, moved)) = ends.as_mut().zip(moved) {
+            ends.move_on(&moved);
+        }
+        (BuiltTree { tree, account }, ends.unwrap_or_default())
+    })
 }
 
 /// What a query shows of a tree that went through its steps and has its groups; children are in no
@@ -198,133 +127,91 @@ pub(super) fn placed(
     turn::shown(&mut resolver, query, levels, &tree).add_up().with_children()
 }
 
-/// With the groups that are shown, or the tree that hangs on a function.
-fn turned(
-    resolver: &mut Resolver<'_>,
-    query: &Query,
-    levels: Levels,
-    tree: CallTree,
-    ends: &mut Option<Ends>,
-) -> CallTree {
-    // Without steps it has no groups but those that are shown, and no call node without samples.
-    if query.around.is_none() && query.steps.is_empty() {
-        return tree;
+/// The call nodes of what was taken, group after group; and where samples end in them, if that is asked for.
+async fn grown(
+    profile: &Profile,
+    symbols: &Symbols,
+    inlines: Inlines,
+    detail: TreeDetail,
+    taken: FilteredSamples,
+    slice: &Slice,
+) -> (CallTree, Option<Ends>) {
+    let slice = slice.in_units_of(ROWS_OF_A_STACK);
+    let FilteredSamples { groups, group_of_thread, .. } = taken;
+    let stacks = profile.stacks.len();
+    let mut ends = (detail == TreeDetail::Ends).then(|| Ends::new(group_of_thread, stacks));
+    let met: usize = groups.iter().map(|group| group.stacks.len()).sum();
+    slice.expect(met);
+    // A call node for each stack is what there is without names; short ranges have fewer.
+    let tree = GrowingTree::with_room_for(stacks.min(met.saturating_mul(4)));
+    let (of_stack, made) = (vec![NONE; stacks], Vec::new());
+    let mut grower = CallNodeGrower { profile, symbols, inlines, tree, of_stack, made };
+    let roots: Vec<CallNodeId> = groups.iter().map(|group| grower.root(group)).collect();
+    for (root, GroupWeights { number, stacks, .. }) in roots.into_iter().zip(groups) {
+        let mut all = 0..stacks.len();
+        while let Some(part) = slice.part(&mut all).await {
+            for &(leaf, sum) in &stacks[part] {
+                let node = grower.grow(root, leaf);
+                grower.tree.add_self(node, sum);
+                if let Some(ends) = &mut ends {
+                    ends.note(number, leaf, node);
+                }
+            }
+        }
+        grower.begin_again();
     }
-    let shown = turn::shown(resolver, query, levels, &tree);
-    if let Some(ends) = ends {
-        ends.move_on(shown.moved());
-    }
-    shown.add_up()
+    (grower.tree.add_up(), ends)
 }
 
-/// Trees of ranges are made in two ways ([`super::placed`]), and call nodes are asked for by number.
-fn numbers(query: &Query) -> Numbers {
-    if query.range.is_none() { Numbers::Kept } else { Numbers::ByWeight }
-}
-
-/// Grows the call nodes of stacks, group after group. Each stack's call node is a descendant of its
-/// prefix's, so each prefix is looked up once.
-struct CallNodeGrower {
+/// Grows the call nodes of the stacks of one group. Each stack's call node is a descendant of its prefix's,
+/// so each prefix is looked up once.
+struct CallNodeGrower<'a> {
+    profile: &'a Profile,
+    symbols: &'a Symbols,
     inlines: Inlines,
     tree: GrowingTree,
-    /// Each below its root.
-    groups: std::vec::IntoIter<(CallNodeId, GroupWeights)>,
-    /// The group that is being grown, and how many of its stacks have been.
-    current: Option<(CallNodeId, GroupWeights, usize)>,
-    /// By stack, its call node in that group, if that has been made.
+    /// By stack, its call node in the group, if that has been made.
     of_stack: Vec<CallNodeId>,
     /// The stacks that have one.
     made: Vec<StackId>,
-    /// Filled where it is there.
-    ends: Option<Ends>,
-    stacks_done: usize,
 }
 
 /// Not made yet.
 const NONE: CallNodeId = CallNodeId(u32::MAX);
 
-impl CallNodeGrower {
-    fn new(
-        profile: &Profile,
-        inlines: Inlines,
-        ends_tracking: EndsTracking,
-        taken: FilteredSamples,
-    ) -> Self {
-        let stacks = profile.stacks.len();
-        let ends =
-            (ends_tracking == EndsTracking::On).then(|| Ends::new(taken.group_of_thread, stacks));
-        // A call node for each stack is what there is without names; short ranges have fewer.
-        let met: usize = taken.groups.iter().map(|group| group.stacks.len()).sum();
-        let mut tree = GrowingTree::with_room_for(stacks.min(met.saturating_mul(4)));
-        let root = |group: GroupWeights| {
-            let names = group.groups.iter();
-            let root =
-                names.fold(CallNodeId::ROOT, |at, &name| tree.child(at, Label::Group(name), None));
-            (root, group)
-        };
-        let groups: Vec<_> = taken.groups.into_iter().map(root).collect();
-        Self {
-            inlines,
-            tree,
-            groups: groups.into_iter(),
-            current: None,
-            of_stack: vec![NONE; stacks],
-            made: Vec::new(),
-            ends,
-            stacks_done: 0,
+impl CallNodeGrower<'_> {
+    /// What a group's stacks are below.
+    fn root(&mut self, group: &GroupWeights) -> CallNodeId {
+        let mut names = group.groups.iter();
+        names
+            .by_ref()
+            .fold(CallNodeId::ROOT, |at, &name| self.tree.child(at, Label::Group(name), None))
+    }
+
+    /// With another group.
+    fn begin_again(&mut self) {
+        for stack in self.made.drain(..) {
+            self.of_stack[stack.index()] = NONE;
         }
     }
 
-    /// Grows those of so many more stacks; true when there are none left.
-    fn step(&mut self, profile: &Profile, symbols: &Symbols, stacks: usize) -> bool {
-        let mut left = stacks;
-        while left > 0 {
-            let next = || self.groups.next().map(|(root, group)| (root, group, 0));
-            let Some((root, group, done)) = self.current.take().or_else(next) else { return true };
-            let to = done.saturating_add(left).min(group.stacks.len());
-            for &(leaf, sum) in &group.stacks[done..to] {
-                let node = self.grow(profile, symbols, root, leaf);
-                self.tree.add_self(node, sum);
-                if let Some(ends) = &mut self.ends {
-                    ends.note(group.number, leaf, node);
-                }
-            }
-            left -= to - done;
-            self.stacks_done += to - done;
-            if to < group.stacks.len() {
-                self.current = Some((root, group, to));
-            } else {
-                for stack in self.made.drain(..) {
-                    self.of_stack[stack.index()] = NONE;
-                }
-            }
-        }
-        false
-    }
-
-    fn grow(
-        &mut self,
-        profile: &Profile,
-        symbols: &Symbols,
-        root: CallNodeId,
-        leaf: StackId,
-    ) -> CallNodeId {
-        let first_missing = self.made.len();
+    fn grow(&mut self, root: CallNodeId, leaf: StackId) -> CallNodeId {
+        let Self { profile, symbols, inlines, tree, of_stack, made } = self;
+        let first_missing = made.len();
         let mut stack = leaf;
-        while stack != Stacks::EMPTY && self.of_stack[stack.index()] == NONE {
-            self.made.push(stack);
+        while stack != Stacks::EMPTY && of_stack[stack.index()] == NONE {
+            made.push(stack);
             stack = profile.stacks.get(stack).map_or(Stacks::EMPTY, |(prefix, _)| prefix);
         }
         let mut node = match stack {
             Stacks::EMPTY => root,
-            known => self.of_stack[known.index()],
+            known => of_stack[known.index()],
         };
-        for place in (first_missing..self.made.len()).rev() {
-            let stack = self.made[place];
+        for &stack in made[first_missing..].iter().rev() {
             if let Some((_, frame)) = profile.stacks.get(stack) {
-                node = descend(profile, symbols, self.inlines, &mut self.tree, node, frame);
+                node = descend(profile, symbols, *inlines, tree, node, frame);
             }
-            self.of_stack[stack.index()] = node;
+            of_stack[stack.index()] = node;
         }
         node
     }

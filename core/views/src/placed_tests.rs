@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use perftab_perfdata::slice::in_slices_of;
 
-use crate::build::{BuildStep, CallTreeBuilder, build, build_with_ends};
+use crate::build::{TreeDetail, build, build_in_slices, build_with_ends};
 use crate::call_tree::{CallNodeId, CallTree};
 use crate::filter::{RangeSide, TimeRange};
 use crate::fixture::{Fixture, fixture};
@@ -147,13 +147,10 @@ fn a_tree_made_in_small_steps_has_the_same_numbers() {
             let query = Query { range, direction: Direction::Callees, ..query.clone() };
             let whole = build(profile, symbols, &query).tree;
             for rows in [1, 7, 40] {
-                let mut building = CallTreeBuilder::new(profile, &query);
-                let tree = loop {
-                    match building.step(profile, symbols, rows) {
-                        BuildStep::More(more) => building = *more,
-                        BuildStep::Done(done) => break done.0.tree,
-                    }
-                };
+                let tree = in_slices_of(rows, async |slice| {
+                    let detail = TreeDetail::Tree;
+                    build_in_slices(profile, symbols, &query, detail, slice).await.0.tree
+                });
                 assert_eq!(format!("{tree:?}"), format!("{whole:?}"), "{query:?} {rows}");
             }
         }

@@ -1,8 +1,8 @@
 //! Samples of a query → weight of each stack, by group.
 
+use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_numbers;
 use std::collections::HashMap;
-use std::ops::Range;
 
 use perftab_profile::{IdTable, Profile, StackId, StringId, hash_pair};
 
@@ -116,72 +116,40 @@ pub struct FilteredSamples {
     pub removed: [Sum; FilterKind::ALL.len()],
 }
 
-/// The samples that pass a query's filters while they are summed by group and stack: with millions
-/// of them in several steps.
-pub struct FilteringSamples {
-    filters: Query,
-    groups: ThreadGroups,
-    sums: GroupSums,
-    taken: Sum,
-    removed: [Sum; FilterKind::ALL.len()],
-    rows: Range<usize>,
-}
-
-impl FilteringSamples {
-    /// For the samples of `query`, in groups by `levels`.
-    pub fn new(profile: &Profile, query: &Query, levels: Levels) -> Self {
-        let filters = Query { range: query.range, ..TaskSums::key(query) };
-        let rows = Filter::new(profile, &filters).rows();
-        // Of a short range few stacks are met, and columns for all would cost more than the samples.
-        let is_short = rows.len() < profile.stacks.len() / SHORT;
-        Self {
-            filters,
-            groups: group_of_threads(profile, levels),
-            sums: GroupSums::new(if is_short { 0 } else { profile.stacks.len() }),
-            taken: Sum::default(),
-            removed: [Sum::default(); FilterKind::ALL.len()],
-            rows,
-        }
-    }
-
-    /// Goes through so many more rows; true when there are none left.
-    pub fn step(&mut self, profile: &Profile, rows: usize) -> bool {
-        let samples = &profile.samples;
-        let filter = Filter::new(profile, &self.filters);
-        let to = self.rows.start.saturating_add(rows).min(self.rows.end);
-        for row in (self.rows.start..to).filter(|&row| filter.is_of_event(row)) {
+/// Sums the samples of `query` by group, of these levels, and stack. In slices of rows.
+pub async fn filtered(
+    profile: &Profile,
+    query: &Query,
+    levels: Levels,
+    slice: &Slice,
+) -> FilteredSamples {
+    let samples = &profile.samples;
+    let filters = Query { range: query.range, ..TaskSums::key(query) };
+    let filter = Filter::new(profile, &filters);
+    let mut rows = filter.rows();
+    // Of a short range few stacks are met, and columns for all would cost more than the samples.
+    let is_short = rows.len() < profile.stacks.len() / SHORT;
+    let mut sums = GroupSums::new(if is_short { 0 } else { profile.stacks.len() });
+    let ThreadGroups { of_thread, names } = group_of_threads(profile, levels);
+    let (mut taken, mut removed) = (Sum::default(), [Sum::default(); FilterKind::ALL.len()]);
+    while let Some(part) = slice.part(&mut rows).await {
+        for row in part.filter(|&row| filter.is_of_event(row)) {
             let sum = filter.sum(row);
             match filter.removed_by(row) {
                 Some(FilterKind::Range) => {}
-                Some(kind) => self.removed[kind as usize].add(sum),
+                Some(kind) => removed[kind as usize].add(sum),
                 None => {
-                    self.taken.add(sum);
-                    let group = self.groups.of_thread[samples.thread[row].index()];
-                    self.sums.add(group, samples.stack[row], sum);
+                    taken.add(sum);
+                    sums.add(of_thread[samples.thread[row].index()], samples.stack[row], sum);
                 }
             }
         }
-        self.rows.start = to;
-        self.rows.is_empty()
     }
-
-    /// Rows that are left.
-    pub fn rows_left(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// What [`Self::step`] has summed.
-    pub fn finish(self) -> FilteredSamples {
-        let Self { groups, sums, taken, removed, .. } = self;
-        let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); groups.names.len()];
-        sums.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));
-        let all = (0..).zip(groups.names.into_iter().zip(stacks));
-        let observed = all.filter(|(_, (_, stacks))| !stacks.is_empty()).map(|(number, group)| {
-            let (groups, stacks) = group;
-            GroupWeights { number, groups, stacks }
-        });
-        let group_of_thread = groups.of_thread;
-        FilteredSamples { groups: observed.collect(), group_of_thread, sum: taken, removed }
+    FilteredSamples {
+        groups: sums.by_group(names),
+        group_of_thread: of_thread,
+        sum: taken,
+        removed,
     }
 }
 
@@ -231,6 +199,15 @@ impl GroupSums {
             Some((_, _, known)) => known.add(sum),
             None => others.push((group, stack, sum)),
         }
+    }
+
+    /// The stacks of each group with these names that samples were met of.
+    fn by_group(self, names: Vec<Vec<StringId>>) -> Vec<GroupWeights> {
+        let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); names.len()];
+        self.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));
+        let all = (0..).zip(names.into_iter().zip(stacks));
+        let observed = all.filter(|(_, (_, stacks))| !stacks.is_empty());
+        observed.map(|(number, (groups, stacks))| GroupWeights { number, groups, stacks }).collect()
     }
 
     /// Every group and stack that samples were met of, by stack.
