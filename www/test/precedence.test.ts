@@ -35,6 +35,19 @@ test("what is beside the view begins when nothing is looked at", async () => {
   assert.deepEqual(done.slice(3), ["rows ends", "names begins"]);
 });
 
+test("a link and a file that are made do not begin anew with names that arrive", async () => {
+  for (const method of ["share", "export"] as const) {
+    const [precedence, done] = [new Precedence(), [] as string[]];
+    const [made, names] = [work(done, "made"), work(done, "names")];
+    void precedence.answer(method, made.run);
+    void precedence.answer("nameFrames", names.run);
+    await settle();
+    made.end();
+    await settle();
+    assert.deepEqual(done, ["made begins", "made ends", "names begins"]);
+  }
+});
+
 test("facts and what the user gives wait for nothing, and nothing waits for them", async () => {
   const [precedence, done] = [new Precedence(), [] as string[]];
   const [graph, facts, names] = [work(done, "graph"), work(done, "facts"), work(done, "names")];

@@ -5,7 +5,7 @@
 
 import type { Method } from "../session/types.ts";
 
-/** What the user looks at, or points to, or is about to. */
+/** What the user looks at, or points to, or is about to, or waits to take away. */
 const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
   "callNode",
   "callNodeDetail",
@@ -13,6 +13,7 @@ const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
   "comparedChanges",
   "comparedChildren",
   "comparedGraph",
+  "export",
   "flameGraph",
   "functions",
   "heatMap",
@@ -21,6 +22,7 @@ const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
   "readSoFar",
   "sandwich",
   "search",
+  "share",
   "timeOrder",
 ]);
 
