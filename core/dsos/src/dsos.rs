@@ -1,6 +1,7 @@
 //! Mapped files and what identifies them.
 
-use std::collections::{BTreeSet, HashMap};
+use perftab_perfdata::map::Map;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use perftab_perfdata::format::{BuildId, IdLength};
@@ -214,7 +215,7 @@ fn forms_with_less(mapped_from: MappedFrom) -> impl Iterator<Item = MappedFrom> 
 #[derive(Clone, Debug, Default)]
 pub struct Dsos {
     dsos: Vec<Dso>,
-    index: HashMap<DsoKey, DsoId>,
+    index: Map<DsoKey, DsoId>,
 }
 
 impl Dsos {
@@ -309,7 +310,7 @@ impl Dsos {
 /// Those that are known already, in the order of their ids.
 impl FromIterator<Dso> for Dsos {
     fn from_iter<T: IntoIterator<Item = Dso>>(dsos: T) -> Self {
-        Self { dsos: dsos.into_iter().collect(), index: HashMap::new() }
+        Self { dsos: dsos.into_iter().collect(), index: Map::new() }
     }
 }
 

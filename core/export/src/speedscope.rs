@@ -2,7 +2,7 @@
 //! each thread and event, heaviest first, in the order of time. Samples that follow each other in
 //! one stack are one.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 use std::io::Write;
 
 use perftab_perfdata::text::printable;
@@ -18,7 +18,7 @@ pub(super) struct Speedscope {
     name: String,
     at: At,
     /// Functions by their place among speedscope's frames.
-    frames: HashMap<Label, u32>,
+    frames: Map<Label, u32>,
     labels: Vec<Label>,
     /// Frames of one sample, outermost first.
     stack: Vec<u32>,
@@ -38,7 +38,7 @@ enum At {
 impl Speedscope {
     pub fn new(request: &ExportRequest) -> Self {
         let name = printable(&request.name).into_owned();
-        let (frames, labels, stack) = (HashMap::new(), Vec::new(), Vec::new());
+        let (frames, labels, stack) = (Map::new(), Vec::new(), Vec::new());
         Self { name, at: At::Head, frames, labels, stack }
     }
 

@@ -4,8 +4,8 @@
 //! binary, because only there they say where the code lies in the file that was mapped; symbols
 //! and DWARF come from whichever has them.
 
+use perftab_perfdata::map::Map;
 use std::cell::{Cell, OnceCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use object::elf;
@@ -28,7 +28,7 @@ use super::symbol_table::{Addresses, SymbolTable};
 #[derive(Default)]
 pub struct DsoImages {
     builds: Vec<Build>,
-    of_dso: HashMap<DsoId, usize>,
+    of_dso: Map<DsoId, usize>,
     /// What debug files have in common.
     supplementary: Vec<Rc<SupplementaryImage>>,
 }

@@ -1,7 +1,7 @@
 //! Where functions begin, as all that can be unwound and all that has debug information knows: also
 //! those that have no symbol.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use gimli::{
     BaseAddresses, CieOrFde, DebugFrame, EhFrame, EhFrameHdr, EndianSlice, RunTimeEndian,
@@ -104,7 +104,7 @@ where
     S: UnwindSection<Bytes<'b>>,
 {
     // Many entries have one in common.
-    let mut common = HashMap::new();
+    let mut common = Map::new();
     let mut entries = frames.entries(bases);
     while let Some(entry) = entries.next()? {
         let CieOrFde::Fde(entry) = entry else { continue };

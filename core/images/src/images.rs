@@ -4,7 +4,7 @@
 //! [`Finding`] for each file, names as columns. So it may live in the same place as the profile or in
 //! another, and whoever takes its answers in compares the identities once more.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use perftab_dsos::{DsoId, Dsos, Identity};
 use perftab_perfdata::decode::ByteSource;
@@ -31,7 +31,7 @@ pub struct Images {
     /// Bytes of unpacked files in memory.
     held: u64,
     /// What is being named, with the newest ticket of each DSO.
-    namings: HashMap<DsoId, (Ticket, DsoNaming)>,
+    namings: Map<DsoId, (Ticket, DsoNaming)>,
     findings: Vec<Finding>,
 }
 
@@ -72,7 +72,7 @@ impl Images {
             dsos,
             files: DsoImages::default(),
             held: 0,
-            namings: HashMap::new(),
+            namings: Map::new(),
             findings: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@
 //! is taken where there is one, so that a function is the same whether inlines are shown or
 //! merged, and has the same self weight as in perf. Levels inside it have DWARF's names.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
@@ -91,9 +91,9 @@ pub struct DsoNaming {
     dso: DsoId,
     depth: NamingDepth,
     /// Functions met so far, by their name as in the file.
-    met: HashMap<String, FunctionNumber>,
-    met_symbols: HashMap<u32, FunctionNumber>,
-    met_files: HashMap<Rc<str>, FileNumber>,
+    met: Map<String, FunctionNumber>,
+    met_symbols: Map<u32, FunctionNumber>,
+    met_files: Map<Rc<str>, FileNumber>,
     functions: u32,
     /// Bytes of names and paths that may still be kept; `None` before the first.
     texts_left: Option<u64>,
@@ -115,9 +115,9 @@ impl DsoNaming {
         Self {
             dso,
             depth,
-            met: HashMap::new(),
-            met_symbols: HashMap::new(),
-            met_files: HashMap::new(),
+            met: Map::new(),
+            met_symbols: Map::new(),
+            met_files: Map::new(),
             functions: 0,
             texts_left: None,
             lost_texts: false,

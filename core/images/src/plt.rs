@@ -9,7 +9,7 @@
 //! Of x86, whose instructions differ in length, a table is read from its start to the first
 //! instruction that no linker is known to put there. Elsewhere each word is an instruction.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use object::elf::{self, Machine};
 use perftab_perfdata::decode::ReadError;
@@ -86,12 +86,8 @@ impl SlotKinds {
 
 /// By address of a slot: the dynamic symbol whose address is written there. `None` inside: something
 /// else is, or it cannot be told what.
-fn slots(
-    image: &Image,
-    elf: &Elf,
-    kinds: &SlotKinds,
-) -> Result<HashMap<u64, Option<u32>>, ReadError> {
-    let mut slots = HashMap::new();
+fn slots(image: &Image, elf: &Elf, kinds: &SlotKinds) -> Result<Map<u64, Option<u32>>, ReadError> {
+    let mut slots = Map::new();
     let is_relocations = |section: &&Section| {
         matches!(section.kind, elf::SHT_RELA | elf::SHT_REL) && is_loaded(section)
     };

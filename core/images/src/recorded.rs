@@ -1,6 +1,6 @@
 //! What was recorded of the files that ran: everything that the gate compares with.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use perftab_dsos::module_name;
 use perftab_dsos::{Dso, DsoId, DsoKind, Dsos, Identity, KernelPlace};
@@ -14,7 +14,7 @@ use crate::containers::unpacked_name;
 /// What was recorded of the files that ran: everything the gate compares with.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedIdentities {
-    by_identity: HashMap<Identity, Vec<DsoId>>,
+    by_identity: Map<Identity, Vec<DsoId>>,
     /// Ids that end in zeros and were not recorded by the kernel: shorter ones, padded.
     padded: Vec<(BuildId, IdLength, DsoId)>,
     /// True if some were recorded with a content hash.
@@ -22,9 +22,9 @@ pub struct RecordedIdentities {
     /// By [`DsoId`].
     kinds: Vec<DsoKind>,
     /// Where kernels were.
-    kernel_places: HashMap<DsoId, KernelPlace>,
+    kernel_places: Map<DsoId, KernelPlace>,
     /// For refusals only: what was recorded under a file name.
-    by_name: HashMap<String, Vec<SameName>>,
+    by_name: Map<String, Vec<SameName>>,
 }
 
 impl RecordedIdentities {

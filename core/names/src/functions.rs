@@ -5,7 +5,7 @@
 //! name is looked up by hash. The others are numbered by themselves, so that neither new frames nor
 //! new names change a number.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use perftab_profile::{DsoId, FrameId, Profile, StringId};
 
@@ -106,7 +106,7 @@ pub(super) struct Functions {
     addresses: Vec<u64>,
     /// Those after them.
     others: Vec<FunctionKey>,
-    ids: HashMap<FunctionKey, FunctionId>,
+    ids: Map<FunctionKey, FunctionId>,
 }
 
 impl Functions {
@@ -169,6 +169,6 @@ impl Functions {
         self.dsos.capacity() * size_of::<DsoId>()
             + self.addresses.capacity() * size_of::<u64>()
             + self.others.capacity() * size_of::<FunctionKey>()
-            + self.ids.capacity() * size_of::<(FunctionKey, FunctionId)>()
+            + self.ids.memory()
     }
 }

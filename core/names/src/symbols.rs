@@ -3,8 +3,8 @@
 //! Before anything is matched every frame has one level, a function without a name. When a file
 //! passed the gate, the frames of its DSOs are named again ([`super::NamingWork`]).
 
+use perftab_perfdata::map::Set;
 use perftab_perfdata::sorting::sort_by_numbers;
-use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
@@ -75,7 +75,7 @@ pub struct Symbols {
     /// Entries of `levels` that no frame refers to.
     unused_levels: usize,
     /// Frames whose names came with a link.
-    known: HashSet<FrameId>,
+    known: Set<FrameId>,
     /// Frames by DSO, in ascending order of address.
     order: Vec<FrameId>,
     /// Where each DSO's frames begin in `order`; one more at the end.

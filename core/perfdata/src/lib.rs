@@ -8,6 +8,7 @@ pub mod error;
 pub mod format;
 pub mod identity;
 pub mod machine;
+pub mod map;
 pub mod slice;
 pub mod sorting;
 pub mod text;

@@ -181,7 +181,7 @@ mod tests {
                 stacks.drop_index();
             }
         }
-        let prefixes: std::collections::HashSet<_> = (1..stacks.len() as u32)
+        let prefixes: perftab_perfdata::map::Set<_> = (1..stacks.len() as u32)
             .map(|id| stacks.get(StackId(id)).expect("it is not empty"))
             .collect();
         assert_eq!(prefixes.len(), stacks.len() - 1, "each is there once");

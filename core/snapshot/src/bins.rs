@@ -1,6 +1,6 @@
 //! Reads bins of time, and the threads that they are of.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use perftab_profile::{
     BinCell, BinTrack, BinsOf, EventId, ProcessId, Profile, Thread, ThreadId, TimeBins,
@@ -96,9 +96,9 @@ fn threads(
 }
 
 /// What the call tree has of each thread.
-fn sums(profile: &Profile) -> HashMap<(EventId, ThreadId), Sum> {
+fn sums(profile: &Profile) -> Map<(EventId, ThreadId), Sum> {
     let samples = &profile.samples;
-    let mut sums: HashMap<(EventId, ThreadId), Sum> = HashMap::new();
+    let mut sums: Map<(EventId, ThreadId), Sum> = Map::new();
     for row in 0..samples.len() {
         let event = EventId(u32::from(samples.event[row]));
         let sum = Sum { weight: samples.weight[row], samples: samples.count(row) };

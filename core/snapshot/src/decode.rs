@@ -1,6 +1,6 @@
 //! Reads a snapshot: its bytes into tables and call nodes, which `rebuild` makes a profile of.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 use std::num::NonZeroU32;
 
 use perftab_names::{Inlining, Ledger, LedgerRow, Provenance, Status};
@@ -426,8 +426,8 @@ fn read_nodes(
     let mut nodes: Vec<Node> = Vec::new();
     // Callers whose calls are not complete: index, code, calls left.
     let mut callers: Vec<(u32, u64, u64)> = Vec::new();
-    let mut met: HashMap<u64, Vec<u64>> = HashMap::new();
-    let mut lines: HashMap<u64, i64> = HashMap::new();
+    let mut met: Map<u64, Vec<u64>> = Map::new();
+    let mut lines: Map<u64, i64> = Map::new();
     let mut group = String::new();
     loop {
         let children = read.number(Field::NodeChildren)?;
@@ -488,7 +488,7 @@ fn read_what(
     functions: &Functions,
     dsos: usize,
     call: u64,
-    lines: &mut HashMap<u64, i64>,
+    lines: &mut Map<u64, i64>,
 ) -> Result<NodeKind, SnapshotError> {
     let code = call >> 1;
     let inlining = if call & 1 == 0 { Inlining::Called } else { Inlining::Inlined };

@@ -1,6 +1,6 @@
 //! Reads where in the code of functions samples ended.
 
-use std::collections::{HashMap, HashSet};
+use perftab_perfdata::map::{Map, Set};
 use std::num::NonZeroU32;
 
 use perftab_names::{FileId, FunctionId, Symbols};
@@ -48,7 +48,7 @@ pub(super) fn read_heat(
     }
     let own = own_code(profile, symbols, counted.iter().map(|&(id, _)| id), units.len());
     let mut places = places.into_iter();
-    let (mut known, mut twice) = (HashMap::new(), HashSet::new());
+    let (mut known, mut twice) = (Map::new(), Set::new());
     for (id, count) in counted {
         let places: Vec<KnownPlace> = places.by_ref().take(count).collect();
         let own_code = own.get(&id).cloned().unwrap_or_default();
@@ -138,7 +138,7 @@ fn read_texts<'p>(
     let has_source = read.left(Field::HeatSource) > 0;
     let has_assembly = read.left(Field::HeatAssembly) > 0;
     let mut texts = PlaceTexts::default();
-    let mut met = HashSet::new();
+    let mut met = Set::new();
     for (dso, place) in places {
         let line = place.line.and_then(|at| Some((at.file?, at.line?)));
         if let Some((file, line)) = line.filter(|line| has_source && met.insert(*line)) {
@@ -157,8 +157,8 @@ fn own_code(
     symbols: &Symbols,
     functions: impl Iterator<Item = FunctionId>,
     events: usize,
-) -> HashMap<FunctionId, Vec<Sum>> {
-    let mut own: HashMap<FunctionId, Vec<Sum>> =
+) -> Map<FunctionId, Vec<Sum>> {
+    let mut own: Map<FunctionId, Vec<Sum>> =
         functions.map(|id| (id, vec![Sum::default(); events])).collect();
     let samples = &profile.samples;
     let is_hot = |(id, _)| symbols.levels(id).iter().any(|level| own.contains_key(&level.function));

@@ -4,7 +4,8 @@
 //! as in a recording, so that inlines can be merged here too. Frames of code with a name have
 //! addresses made up here; no file names them again.
 
-use std::collections::{BTreeMap, HashMap};
+use perftab_perfdata::map::Map;
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use perftab_names::{FileId, FunctionId, Inlining, Level, Provenance, Symbols};
@@ -96,7 +97,7 @@ pub(super) struct Rebuild {
     folded: DsoId,
     unmapped: DsoId,
     chains: Vec<Chain>,
-    chain_ids: HashMap<(Option<usize>, WrittenLevel), usize>,
+    chain_ids: Map<(Option<usize>, WrittenLevel), usize>,
     made_up: u64,
     /// By DSO that was collapsed, its frame.
     whole_dsos: BTreeMap<DsoId, FrameId>,
@@ -118,7 +119,7 @@ impl Rebuild {
             folded,
             unmapped,
             chains: Vec::new(),
-            chain_ids: HashMap::new(),
+            chain_ids: Map::new(),
             made_up: MADE_UP,
             whole_dsos: BTreeMap::new(),
             levels: 0,

@@ -1,6 +1,6 @@
 //! What a snapshot is written of: all of a profile, or what filters and steps leave of it.
 
-use std::collections::HashSet;
+use perftab_perfdata::map::Set;
 
 use perftab_names::Provenance;
 use perftab_profile::{DsoId, EventOrigin};
@@ -59,7 +59,7 @@ fn recorded(contents: &Contents<'_>) -> Vec<Sum> {
 fn facts(contents: &Contents<'_>, query: &Query, tree: &Tree) -> Facts {
     let profile = contents.profile;
     let filter = Filter::new(profile, query);
-    let (mut threads, mut processes) = (HashSet::new(), HashSet::new());
+    let (mut threads, mut processes) = (Set::new(), Set::new());
     let mut time: Option<(u64, u64)> = None;
     for row in profile.recorded_rows().filter(|&row| filter.removed_by(row).is_none()) {
         let thread = profile.samples.thread[row];

@@ -1,7 +1,8 @@
 //! Which call nodes are kept, and what becomes of the weight of the others.
 
+use perftab_perfdata::map::{Map, Set};
 use std::cmp;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use perftab_names::FunctionId;
@@ -59,9 +60,9 @@ struct OrderBuilder<'a> {
     contents: &'a Contents<'a>,
     tree: &'a Tree,
     order: Order,
-    named: HashSet<FunctionId>,
+    named: Set<FunctionId>,
     /// Candidates are worth more when another call of their function is kept.
-    waiting: HashMap<FunctionId, Vec<u32>>,
+    waiting: Map<FunctionId, Vec<u32>>,
     is_kept: Vec<bool>,
     candidates: BinaryHeap<Candidate>,
     /// The call node whose calls are candidates next.
@@ -79,8 +80,8 @@ impl<'a> OrderBuilder<'a> {
             contents,
             tree,
             order,
-            named: HashSet::new(),
-            waiting: HashMap::new(),
+            named: Set::new(),
+            waiting: Map::new(),
             is_kept: vec![false; tree.nodes.len()],
             candidates: BinaryHeap::new(),
             kept: Some(0),

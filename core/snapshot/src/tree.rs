@@ -1,6 +1,6 @@
 //! The call tree of all events together.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub(super) struct Tree {
     /// By event.
     made: Vec<EventNodes>,
     /// Where each function was seen, for those with a file.
-    pub files: HashMap<FunctionId, FileId>,
+    pub files: Map<FunctionId, FileId>,
 }
 
 /// How an event's samples came into the tree.
@@ -157,9 +157,9 @@ impl Tree {
             total: Vec::new(),
             events,
             made: Vec::new(),
-            files: HashMap::new(),
+            files: Map::new(),
         };
-        let mut index = HashMap::new();
+        let mut index = Map::new();
         for event in (0..).take(events) {
             let query = Query {
                 event,
@@ -190,7 +190,7 @@ impl Tree {
         &mut self,
         contents: &Contents<'_>,
         addresses: Disclosure,
-        index: &mut HashMap<(u32, Label), u32>,
+        index: &mut Map<(u32, Label), u32>,
         tree: &CallTree,
         id: CallNodeId,
         made: &mut EventNodes,

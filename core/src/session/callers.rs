@@ -1,7 +1,8 @@
 //! Functions with what called them, and what called that: `perftab report --inverted`.
 
+use perftab_perfdata::map::Set;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::BinaryHeap;
 
 use perftab_names::{Provenance, Symbols};
 use perftab_perfdata::text::printable;
@@ -77,8 +78,8 @@ impl Session {
         query: &Query,
         leaves: &[CallNodeId],
         mut bytes: usize,
-    ) -> (HashSet<CallNodeId>, CallersExtent) {
-        let mut kept = HashSet::new();
+    ) -> (Set<CallNodeId>, CallersExtent) {
+        let mut kept = Set::new();
         let mut open: BinaryHeap<(u64, Reverse<CallNodeId>, usize)> = BinaryHeap::new();
         let add = |open: &mut BinaryHeap<_>, tree: &CallTree, ids: &[CallNodeId], level: usize| {
             open.extend(ids.iter().map(|&id| (tree.total(id).weight, Reverse(id), level)));
@@ -109,7 +110,7 @@ fn caller(
     symbols: &Symbols,
     tree: &CallTree,
     id: CallNodeId,
-    kept: &HashSet<CallNodeId>,
+    kept: &Set<CallNodeId>,
 ) -> Caller {
     let label = tree.label(id);
     let function = label.function().map(|id| symbols.function(id));

@@ -473,7 +473,7 @@ impl ComparedTrees {
             .iter()
             .map(|it| it.label)
             .filter(|&label| comparison.without_names(comparison.label_of(label)).is_none());
-        let labels: std::collections::HashSet<u32> = comparable.collect();
+        let labels: perftab_perfdata::map::Set<u32> = comparable.collect();
         let through = comparison.through(&labels);
         CompareSearch {
             functions: found.len() as u32,

@@ -1,8 +1,8 @@
 //! Where in a function its weight lies, as the page and commands ask for it.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::{sort_by, sort_by_key};
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use perftab_perfdata::text::printable;
@@ -124,7 +124,7 @@ impl Session {
         sort_by(&mut lines, |(a, _), (b, _)| self.key(*a).cmp(&self.key(*b)));
         sort_by_key(&mut instructions, |row| (row.address, row.line));
         let texts = &self.facts.texts;
-        let row_of: HashMap<SourceLine, u32> =
+        let row_of: Map<SourceLine, u32> =
             lines.iter().zip(0..).map(|(row, place)| (row.0, place)).collect();
         let instruction = |row: &Instruction| HotInstruction {
             address: HexAddress(row.address),

@@ -38,8 +38,9 @@ mod time_order;
 mod times;
 mod trees;
 
+use perftab_perfdata::map::Set;
 use perftab_perfdata::sorting::sort_by_key;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use perftab_export::script;
@@ -113,7 +114,7 @@ pub struct Session {
     /// The files, where the host keeps them here.
     images: Option<Images>,
     /// DSOs of which the host knows that they were the same until their build-ids were read.
-    vouched: HashSet<DsoId>,
+    vouched: Set<DsoId>,
     /// What views of time are made from.
     times: times::Times,
     trees: trees::Trees,
@@ -155,7 +156,7 @@ impl Session {
             recorded,
             naming: names::Naming::default(),
             images: None,
-            vouched: HashSet::new(),
+            vouched: Set::new(),
             trees: trees::Trees::default(),
             next_trees: trees::Trees::default(),
             distances: BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! Links: a session into a payload, and a payload into a session.
 
-use std::collections::HashSet;
+use perftab_perfdata::map::Set;
 use std::rc::Rc;
 
 use perftab_images::RecordedIdentities;
@@ -116,7 +116,7 @@ impl Session {
             recorded,
             naming: Default::default(),
             images: None,
-            vouched: HashSet::new(),
+            vouched: Set::new(),
             trees: Trees::default(),
             next_trees: Trees::default(),
             distances: Default::default(),

@@ -1,6 +1,6 @@
 //! Boxes of graphs: their columns, and how a box comes by its text, its colour and its marks.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use perftab_names::{FunctionId, Symbols};
 use perftab_profile::{Profile, hash_text};
@@ -60,7 +60,7 @@ pub(super) struct Boxes<'a> {
 #[derive(Default)]
 pub(super) struct Drawing {
     graph: FlameGraph,
-    texts: HashMap<Label, LabelText>,
+    texts: Map<Label, LabelText>,
     found: Option<search::FinderCache>,
 }
 

@@ -4,7 +4,7 @@
 //! keys of code are those of each of its frames, so a sample ends in one row, and counts once in each
 //! row that one of its frames is in. These are the sums that `perf report --sort` prints.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use perftab_names::{FileId, FunctionId, Symbols};
 use perftab_profile::{DsoId, Profile, StringId, ThreadId};
@@ -99,7 +99,7 @@ pub fn rows(
     let samples = &profile.samples;
     let mut tasks = Tasks::new(profile, keys);
     // Samples of one task that end in one place are added up first: there are far fewer.
-    let mut ended: HashMap<(u32, CallNodeId), Sum> = HashMap::new();
+    let mut ended: Map<(u32, CallNodeId), Sum> = Map::new();
     let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
     for row in filter.rows().filter(passes) {
         let thread = samples.thread[row];
@@ -109,7 +109,7 @@ pub fn rows(
         }
     }
     let codes = Codes::new(profile, symbols, tree, keys);
-    let mut sums: HashMap<(u32, u32), (Sum, Sum)> = HashMap::new();
+    let mut sums: Map<(u32, u32), (Sum, Sum)> = Map::new();
     // By code: for which of `ended` it was met last.
     let mut met = vec![usize::MAX; codes.tuples.all.len()];
     for (end, ((task, leaf), sum)) in ended.into_iter().enumerate() {
@@ -137,7 +137,7 @@ pub fn rows(
 /// Lists of values, numbered.
 #[derive(Default)]
 struct Tuples {
-    numbers: HashMap<Vec<Value>, u32>,
+    numbers: Map<Vec<Value>, u32>,
     all: Vec<Vec<Value>>,
 }
 
@@ -156,13 +156,13 @@ struct Tasks<'a> {
     profile: &'a Profile,
     keys: Vec<Key>,
     tuples: Tuples,
-    known: HashMap<(ThreadId, u16), u32>,
+    known: Map<(ThreadId, u16), u32>,
 }
 
 impl<'a> Tasks<'a> {
     fn new(profile: &'a Profile, keys: &[Key]) -> Self {
         let keys = keys.iter().copied().filter(|key| !key.is_of_code()).collect();
-        Self { profile, keys, tuples: Tuples::default(), known: HashMap::new() }
+        Self { profile, keys, tuples: Tuples::default(), known: Map::new() }
     }
 
     fn number(&mut self, thread: ThreadId, cpu: u16) -> u32 {

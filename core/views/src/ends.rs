@@ -1,6 +1,6 @@
 //! In which call node each sample of a query ends, by its thread and stack.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 use std::sync::Arc;
 
 use perftab_profile::{Profile, StackId, ThreadId};
@@ -14,7 +14,7 @@ pub struct Ends {
     group_of_thread: Vec<u32>,
     /// By stack: the group that had it first, and where its samples end.
     first: Vec<(u32, CallNodeId)>,
-    others: HashMap<(u32, StackId), CallNodeId>,
+    others: Map<(u32, StackId), CallNodeId>,
 }
 
 /// No group, or no call node: the samples are taken away.
@@ -24,7 +24,7 @@ impl Ends {
     /// Nothing is known yet of so many stacks.
     pub(super) fn new(group_of_thread: Vec<u32>, stacks: usize) -> Self {
         let first = vec![(NONE, CallNodeId(NONE)); stacks];
-        Self { group_of_thread, first, others: HashMap::new() }
+        Self { group_of_thread, first, others: Map::new() }
     }
 
     /// False if nobody has noted them.

@@ -3,7 +3,7 @@
 //! Each filter decides a sample by itself, so their order changes nothing but which of them is
 //! said to have taken a sample away: the first.
 
-use std::collections::HashSet;
+use perftab_perfdata::map::Set;
 use std::ops::Range;
 
 use perftab_profile::{DsoId, EventSet, Profile, StackId, ThreadId};
@@ -82,7 +82,7 @@ pub struct Filter<'a> {
     range: Option<Times>,
     /// By [`perftab_profile::ThreadId`]: the first filter that the thread does not pass.
     threads: Option<Vec<Option<FilterKind>>>,
-    cpus: Option<HashSet<u16>>,
+    cpus: Option<Set<u16>>,
     /// By [`DsoId`]: whether samples that end in it are taken.
     dsos: Option<Vec<bool>>,
 }

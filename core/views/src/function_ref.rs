@@ -1,8 +1,8 @@
 //! Functions, DSOs and call nodes by what they are called: what stays the same when ids do not,
 //! across naming, reloads and links.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort;
-use std::collections::HashMap;
 use std::fmt;
 
 use perftab_names::{FunctionId, Symbols};
@@ -165,7 +165,7 @@ impl TryFrom<PathPartFields> for PathPart {
 pub(super) struct Resolver<'a> {
     pub profile: &'a Profile,
     pub symbols: &'a Symbols,
-    dsos: HashMap<DsoRef, Vec<DsoId>>,
+    dsos: Map<DsoRef, Vec<DsoId>>,
 }
 
 /// Functions that one reference means: more than one where names of several origins meet, or
@@ -186,7 +186,7 @@ impl FunctionSet {
 
 impl<'a> Resolver<'a> {
     pub fn new(profile: &'a Profile, symbols: &'a Symbols) -> Self {
-        Self { profile, symbols, dsos: HashMap::new() }
+        Self { profile, symbols, dsos: Map::new() }
     }
 
     /// The DSOs that are meant.

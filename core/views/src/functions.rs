@@ -1,7 +1,7 @@
 //! Functions with self and total, each counted once per sample however it recurs.
 
+use perftab_perfdata::map::Map;
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use perftab_names::{ByFunction, Symbols};
 use perftab_perfdata::slice::{Slice, at_once};
@@ -151,14 +151,14 @@ pub(super) const NO_ROW: u32 = u32::MAX;
 /// The row of each function.
 struct Rows {
     of_function: ByFunction<u32>,
-    of_dso: HashMap<DsoId, u32>,
+    of_dso: Map<DsoId, u32>,
     no_mapping: Option<u32>,
 }
 
 impl Default for Rows {
     fn default() -> Self {
         let of_function = ByFunction::new(NO_ROW);
-        Self { of_function, of_dso: HashMap::new(), no_mapping: None }
+        Self { of_function, of_dso: Map::new(), no_mapping: None }
     }
 }
 

@@ -3,10 +3,11 @@
 //! Each sample counts once for every row that it is anywhere in, and ends in one row: the sums of
 //! self are the whole. What is in no mapping is a row of its own among DSOs and files.
 
+use perftab_perfdata::map::Entry;
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by;
 use std::cmp::Ordering;
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use perftab_names::{ByFunction, FileId, FunctionId, Symbols};
 use perftab_perfdata::text::printable;
@@ -182,7 +183,7 @@ fn rows(
 ) -> Vec<GroupRow> {
     let labels = Labels::new(profile, symbols).counting(own);
     let mut added: Vec<SubjectSum> = Vec::new();
-    let mut known: HashMap<Subject, u32> = HashMap::new();
+    let mut known: Map<Subject, u32> = Map::new();
     let row_of = tree.ids().map(|id| {
         let label = tree.label(id);
         let Some(subject) = subject(label) else { return NO_ROW };

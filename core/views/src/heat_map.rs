@@ -11,7 +11,7 @@
 //! and lasts for its weight: each moment of it counts where it lies, and any number of threads may
 //! wait at once.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -318,7 +318,7 @@ pub fn cell(
     let recorded = tasks::window(profile, 0, 0);
     let length = times.end.saturating_sub(times.start).max(1) as f64;
     // Leaves are few where samples are many.
-    let mut leaves: HashMap<Option<Leaf>, u64> = HashMap::new();
+    let mut leaves: Map<Option<Leaf>, u64> = Map::new();
     for row in spans.rows(profile, &times) {
         if !filter.is_of_event(row) {
             continue;

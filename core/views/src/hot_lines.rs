@@ -8,7 +8,7 @@
 //! that a step moved here from what the function called stands at the call: at the innermost frame of
 //! its stack that is the function's. Where recursion was collapsed that is the call that ran last.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 use std::num::NonZeroU32;
 
 use perftab_names::{FileId, FunctionId, Level, Symbols};
@@ -80,7 +80,7 @@ impl Heat {
 /// What a link tells of where in functions samples ended, by function: of all samples that the link
 /// has of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KnownHeat(HashMap<FunctionId, KnownFunction>);
+pub struct KnownHeat(Map<FunctionId, KnownFunction>);
 
 /// What a link tells of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,7 +106,7 @@ pub struct KnownPlace {
 
 impl KnownHeat {
     /// What was read.
-    pub fn new(functions: HashMap<FunctionId, KnownFunction>) -> Self {
+    pub fn new(functions: Map<FunctionId, KnownFunction>) -> Self {
         Self(functions)
     }
 
@@ -170,8 +170,8 @@ pub fn hot_lines(
     own.for_each(|(id, _)| own_code.add(tree.self_sum(id)));
     let is_code = |id| profile.dsos.get(symbols.function(id).dso).kind != DsoKind::OffCpu;
     set.iter().any(is_code).then_some(())?;
-    let mut lines: HashMap<SourceLine, Heat> = HashMap::new();
-    let mut instructions: HashMap<(DsoId, u64, SourceLine), Heat> = HashMap::new();
+    let mut lines: Map<SourceLine, Heat> = Map::new();
+    let mut instructions: Map<(DsoId, u64, SourceLine), Heat> = Map::new();
     let mut placed = Sum::default();
     for ((end, stack), sum) in ended(profile, query, ends, &is_own_code) {
         let is_it = |id| set.has(Label::Function(id));
@@ -217,11 +217,11 @@ fn ended(
     query: &Query,
     ends: &Ends,
     is_code: &[bool],
-) -> HashMap<(CallNodeId, StackId), Sum> {
+) -> Map<(CallNodeId, StackId), Sum> {
     let samples = &profile.samples;
     let filter = Filter::new(profile, query);
     let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
-    let mut ended: HashMap<(CallNodeId, StackId), Sum> = HashMap::new();
+    let mut ended: Map<(CallNodeId, StackId), Sum> = Map::new();
     for row in filter.rows().filter(passes) {
         let stack = samples.stack[row];
         if let Some(end) = ends.of(samples.thread[row], stack)

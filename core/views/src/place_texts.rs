@@ -2,7 +2,7 @@
 //!
 //! Core reads neither sources nor code as text: who opens files does, or a link brings it along.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 use std::num::NonZeroU32;
 
 use perftab_names::FileId;
@@ -18,8 +18,8 @@ const TAB: usize = 4;
 /// Texts by place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaceTexts {
-    lines: HashMap<(FileId, NonZeroU32), String>,
-    instructions: HashMap<(DsoId, u64), String>,
+    lines: Map<(FileId, NonZeroU32), String>,
+    instructions: Map<(DsoId, u64), String>,
 }
 
 impl PlaceTexts {
@@ -55,7 +55,7 @@ impl PlaceTexts {
     }
 }
 
-fn keep<K: Eq + std::hash::Hash>(texts: &mut HashMap<K, String>, key: K, text: &str) {
+fn keep<K: Eq + std::hash::Hash>(texts: &mut Map<K, String>, key: K, text: &str) {
     let text = shown(text);
     if !text.is_empty() {
         texts.entry(key).or_insert(text);

@@ -1,9 +1,9 @@
 //! One function between its callers and its callees: what the band says of it, and how much of what
 //! ends in it is its own code or that of functions inlined into it.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by_key;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use perftab_names::{FunctionId, Symbols};
 use perftab_profile::Profile;
@@ -59,7 +59,7 @@ pub(super) fn code(tree: &CallTree, is_it: impl Fn(Label) -> bool) -> Vec<bool> 
 pub(super) fn sum_up(tree: &CallTree, is_it: impl Fn(Label) -> bool) -> Option<Sandwich> {
     let (mut self_sum, mut total, mut own_code) = (Sum::default(), Sum::default(), Sum::default());
     let mut heaviest: Option<CallNodeId> = None;
-    let mut parts: HashMap<FunctionId, Sum> = HashMap::new();
+    let mut parts: Map<FunctionId, Sum> = Map::new();
     let is_code = code(tree, &is_it);
     // By call node: whether it is below the function.
     let mut is_below = vec![false; tree.len()];

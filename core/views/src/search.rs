@@ -5,9 +5,9 @@
 //! only itself. `/…/` in place of a word is a regular expression. Texts come from people, and from
 //! links: how long they are and how large the expressions is limited, and time with it.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::slice::{Slice, at_once};
 use perftab_perfdata::sorting::sort_by_key;
-use std::collections::HashMap;
 use std::fmt;
 
 use perftab_names::{FileId, FunctionId, Symbols};
@@ -197,9 +197,9 @@ pub struct Finder<'a> {
 /// In what a pattern has been found, and in what not.
 #[derive(Default)]
 pub(super) struct FinderCache {
-    in_files: HashMap<FunctionId, Words>,
-    in_dsos: HashMap<DsoId, Words>,
-    labels: HashMap<Label, bool>,
+    in_files: Map<FunctionId, Words>,
+    in_dsos: Map<DsoId, Words>,
+    labels: Map<Label, bool>,
 }
 
 impl<'a> Finder<'a> {
@@ -254,9 +254,9 @@ impl<'a> Finder<'a> {
 }
 
 /// The functions in whose source files there are words of a pattern.
-fn in_files(profile: &Profile, symbols: &Symbols, pattern: &Pattern) -> HashMap<FunctionId, Words> {
-    let mut of_file: HashMap<FileId, Words> = HashMap::new();
-    let mut of_function = HashMap::new();
+fn in_files(profile: &Profile, symbols: &Symbols, pattern: &Pattern) -> Map<FunctionId, Words> {
+    let mut of_file: Map<FileId, Words> = Map::new();
+    let mut of_function = Map::new();
     if pattern.words.iter().all(|word| word.place == Place::Dso) {
         return of_function;
     }
@@ -340,7 +340,7 @@ const MOST_LOOKED_FOR: usize = 200;
 /// are the same; a match is the heaviest call node that was made of a function, or else the one that
 /// most samples of a call pass: of the heaviest functions, since it is made for that.
 pub fn in_inverted(inverted: &mut Inverted, found: SearchMatches) -> SearchMatches {
-    let made: HashMap<Label, CallNodeId> =
+    let made: Map<Label, CallNodeId> =
         functions::sums(inverted.tree()).into_iter().map(|sum| (sum.label, sum.heaviest)).collect();
     let mut look_for = MOST_LOOKED_FOR;
     let matches = found.matches.into_iter().filter_map(|call| {

@@ -1,8 +1,9 @@
 //! Processes, threads and CPUs, with what was sampled of each: what menus and tracks are made of.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::slice::{Slice, at_once};
 use perftab_perfdata::sorting::sort_by_key;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use perftab_perfdata::text::printable;
@@ -169,7 +170,7 @@ pub struct ProcessSums {
 pub struct NamedSpan {
     /// All of it.
     pub span: Span,
-    names: HashMap<StringId, Sum>,
+    names: Map<StringId, Sum>,
 }
 
 impl NamedSpan {

@@ -4,10 +4,11 @@
 //! chosen. Of its steps those count that take samples away. The weight of a sample is spread over the time
 //! for which it stands ([`super::sample_spans`]); time off the CPU stands where it ended.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_key;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use perftab_names::Symbols;
@@ -275,7 +276,7 @@ fn plan(profile: &Profile, sums: &TaskSums, request: &TimelineRequest) -> Vec<Pl
 /// Processes by name; of several of one name each says its pid.
 fn process_headers(profile: &Profile, processes: &BTreeMap<u32, ProcessSums>) -> Vec<Planned> {
     let names: Vec<String> = processes.values().map(|it| it.named.name(profile)).collect();
-    let mut named: HashMap<&str, u32> = HashMap::new();
+    let mut named: Map<&str, u32> = Map::new();
     names.iter().for_each(|name| *named.entry(name).or_default() += 1);
     let headers = processes.iter().zip(&names).map(|((&pid, process), name)| {
         let label = if named[name.as_str()] > 1 { format!("{name} ({pid})") } else { name.clone() };
@@ -325,7 +326,7 @@ pub(super) const NO_TRACK: u32 = u32::MAX;
 impl Lanes {
     fn new(profile: &Profile, tracks: &[Track]) -> Self {
         let mut of_cpu = Vec::new();
-        let mut of_task: HashMap<(u32, Option<u32>), u32> = HashMap::new();
+        let mut of_task: Map<(u32, Option<u32>), u32> = Map::new();
         for (place, track) in (0u32..).zip(tracks) {
             if let Some(cpu) = track.cpu.map(usize::from) {
                 of_cpu.resize(of_cpu.len().max(cpu + 1), NO_TRACK);

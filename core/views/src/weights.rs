@@ -1,8 +1,8 @@
 //! Samples of a query → weight of each stack, by group.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_numbers;
-use std::collections::HashMap;
 
 use perftab_profile::{IdTable, Profile, StackId, StringId, hash_pair};
 
@@ -239,7 +239,7 @@ pub(super) struct ThreadGroups {
 pub(super) fn group_of_threads(profile: &Profile, levels: Levels) -> ThreadGroups {
     let threads = &profile.threads;
     let mut names: Vec<Vec<StringId>> = Vec::new();
-    let mut known: HashMap<Vec<StringId>, u32> = HashMap::new();
+    let mut known: Map<Vec<StringId>, u32> = Map::new();
     let of_thread = threads.threads.iter().map(|thread| {
         let process = threads.process(thread.process).name;
         let group = match levels {

@@ -10,7 +10,7 @@
 
 mod tables;
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 use std::io::Write;
 
 use perftab_perfdata::text::printable;
@@ -34,7 +34,7 @@ pub(super) struct Firefox {
     /// more than its place; 0 for calls that no sample passes through.
     entries: Vec<Vec<u32>>,
     /// How often a thread's id was written: ids must differ.
-    ids: HashMap<u32, u32>,
+    ids: Map<u32, u32>,
 }
 
 /// What comes next. Calls and rows are pieces by themselves.
@@ -94,7 +94,7 @@ impl Firefox {
             at: At::Head,
             tables: Tables::default(),
             entries: taken.tables.iter().map(|table| vec![0; table.len()]).collect(),
-            ids: HashMap::new(),
+            ids: Map::new(),
         }
     }
 

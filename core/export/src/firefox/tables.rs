@@ -1,6 +1,6 @@
 //! The tables that all threads share: frames, functions, images, source files and texts.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 use std::io::Write;
 use std::ops::Range;
 
@@ -33,14 +33,14 @@ pub(super) struct Tables {
     texts: Strings,
     frames: Vec<Frame>,
     /// Where the frames of each code are, one for each level.
-    frames_of: HashMap<Code, Range<u32>>,
+    frames_of: Map<Code, Range<u32>>,
     functions: Vec<Function>,
-    function_of: HashMap<Label, u32>,
+    function_of: Map<Label, u32>,
     /// Each is a resource of the same number.
     images: Vec<DsoId>,
-    image_of: HashMap<DsoId, u32>,
+    image_of: Map<DsoId, u32>,
     sources: Vec<FileId>,
-    source_of: HashMap<FileId, u32>,
+    source_of: Map<FileId, u32>,
     stack_length: u32,
 }
 
@@ -245,7 +245,7 @@ fn same(out: &mut Vec<u8>, key: &str, value: &str, count: usize) {
 
 fn number<T: Copy + Eq + std::hash::Hash>(
     list: &mut Vec<T>,
-    known: &mut HashMap<T, u32>,
+    known: &mut Map<T, u32>,
     item: T,
 ) -> u32 {
     *known.entry(item).or_insert_with(|| {

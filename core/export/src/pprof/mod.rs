@@ -7,7 +7,7 @@
 mod fields;
 mod tables;
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use fields::{label, profile, sample, value_type};
 use perftab_perfdata::text::printable;
@@ -27,7 +27,7 @@ pub(super) struct Pprof {
     tables: Tables,
     /// Of the thread that is gone through: what ended in each call.
     ended: Vec<(CallNumber, Sum)>,
-    ended_in: HashMap<CallNumber, usize>,
+    ended_in: Map<CallNumber, usize>,
 }
 
 /// What comes next. Rows, samples, locations, functions and texts are pieces by themselves.
@@ -60,7 +60,7 @@ impl Pprof {
             at: At::Head,
             tables: Tables::default(),
             ended: Vec::new(),
-            ended_in: HashMap::new(),
+            ended_in: Map::new(),
         }
     }
 

@@ -3,8 +3,8 @@
 //! Addresses are such that pprof finds the code by itself, if it is given the image: a mapping says
 //! at which offset in the file it begins, and has the build-id, which pprof compares.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by_key;
-use std::collections::HashMap;
 
 use perftab_names::FileId;
 use perftab_perfdata::text::printable;
@@ -25,13 +25,13 @@ pub(super) struct Tables {
     texts: Strings,
     /// Codes by the number of their location, which counts from 1.
     codes: Vec<Code>,
-    location_of: HashMap<Code, u64>,
+    location_of: Map<Code, u64>,
     /// Functions by their number, which counts from 1, with the source file that was met first: the
     /// format has one for a function.
     functions: Vec<(Label, Option<FileId>)>,
-    function_of: HashMap<Label, u64>,
+    function_of: Map<Label, u64>,
     /// By DSO: the lowest and the highest address that a location has in it.
-    mapped: HashMap<DsoId, (u64, u64)>,
+    mapped: Map<DsoId, (u64, u64)>,
 }
 
 impl Default for Tables {
@@ -42,10 +42,10 @@ impl Default for Tables {
         Self {
             texts,
             codes: Vec::new(),
-            location_of: HashMap::new(),
+            location_of: Map::new(),
             functions: Vec::new(),
-            function_of: HashMap::new(),
-            mapped: HashMap::new(),
+            function_of: Map::new(),
+            mapped: Map::new(),
         }
     }
 }

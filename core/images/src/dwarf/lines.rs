@@ -1,9 +1,9 @@
 //! The lines of a unit, and the paths of its files.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by_numbers;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use gimli::{AttributeValue, Dwarf, FileEntry, LineProgramHeader, Reader as _};
@@ -22,7 +22,7 @@ pub(super) struct Lines {
     /// In ascending order of where they begin.
     sequences: Vec<Sequence>,
     rows: Vec<(u64, Row)>,
-    paths: RefCell<HashMap<u64, Option<Rc<str>>>>,
+    paths: RefCell<Map<u64, Option<Rc<str>>>>,
 }
 
 /// Code without a gap: its rows are in ascending order.

@@ -1,7 +1,7 @@
 //! The units of a file, and which of them has an address.
 
+use perftab_perfdata::map::Map;
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ pub(crate) struct Units {
 struct File {
     /// In ascending order of their offsets.
     headers: Vec<UnitHeader<Reader>>,
-    loaded: RefCell<HashMap<usize, Rc<LoadedUnit>>>,
-    abbreviations: RefCell<HashMap<usize, Arc<Abbreviations>>>,
+    loaded: RefCell<Map<usize, Rc<LoadedUnit>>>,
+    abbreviations: RefCell<Map<usize, Arc<Abbreviations>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub(super) struct LoadedUnit {
     pub unit: gimli::Unit<Reader>,
     functions: OnceCell<Functions>,
     lines: OnceCell<Lines>,
-    inlined: RefCell<HashMap<usize, Rc<Inlined>>>,
+    inlined: RefCell<Map<usize, Rc<Inlined>>>,
 }
 
 /// What covers an address.
@@ -95,7 +95,7 @@ impl Units {
     }
 
     fn read_ranges(&mut self) -> Result<(), Fault> {
-        let mut listed: HashMap<usize, Vec<gimli::DebugArangesOffset>> = HashMap::new();
+        let mut listed: Map<usize, Vec<gimli::DebugArangesOffset>> = Map::new();
         let mut headers = self.dwarf.debug_aranges.headers();
         while let Some(header) = headers.next()? {
             self.budget.hold(64)?;

@@ -7,7 +7,8 @@
 //! Whatever is listed and belongs to no mapping is a DSO all the same, so that nothing that was
 //! recorded is left out of the list.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use perftab_perfdata::map::{Map, Set};
+use std::collections::{BTreeMap, BTreeSet};
 
 use perftab_dsos::{is_module_name, module_name};
 use perftab_perfdata::decode::features::BuildIdEntry;
@@ -32,7 +33,7 @@ enum Subject {
 impl Subject {
     /// A kernel-mode entry that is no module is the kernel, under whatever path. A module is what
     /// is called one, or what was mapped as one: a file may have any name.
-    fn of_entry(entry: &BuildIdEntry, mapped_modules: &HashSet<String>) -> Self {
+    fn of_entry(entry: &BuildIdEntry, mapped_modules: &Set<String>) -> Self {
         let path = entry.path.as_str();
         let module = || module_name(path);
         match entry.cpu_mode {
@@ -59,7 +60,7 @@ impl Subject {
 /// Where identities stand that are not in the mappings.
 pub(super) struct Sources<'a> {
     /// What files are, by inode: in perftab's own section.
-    pub files: &'a HashMap<MappedFrom, Identity>,
+    pub files: &'a Map<MappedFrom, Identity>,
     /// HEADER_BUILD_ID records.
     pub stream: &'a [BuildIdEntry],
     /// The table at the end.
@@ -81,7 +82,7 @@ const MOST_NAMED: usize = 10;
 /// Warnings are about DSOs of `sampled`.
 pub(super) fn apply(
     dsos: &mut Dsos,
-    sampled: &HashSet<DsoId>,
+    sampled: &Set<DsoId>,
     sources: &Sources<'_>,
     warnings: &mut Warnings,
 ) {
@@ -94,7 +95,7 @@ pub(super) fn apply(
         by_subject.entry(Subject::of_dso(dso)).or_default().push(id);
     }
     let is_module = |(_, dso): &(_, &Dso)| dso.kind == DsoKind::Module;
-    let mapped_modules: HashSet<String> =
+    let mapped_modules: Set<String> =
         dsos.iter().filter(is_module).map(|(_, dso)| module_name(&dso.path)).collect();
     let lists = [(sources.stream, RecordedBy::Stream), (sources.table, RecordedBy::Table)];
     for (entries, recorded_by) in lists {
@@ -163,7 +164,7 @@ fn in_words(paths: &BTreeSet<String>) -> String {
 }
 
 /// Gives what was recorded for an inode to what was mapped from it.
-fn identify_by_inode(dsos: &mut Dsos, files: &HashMap<MappedFrom, Identity>) {
+fn identify_by_inode(dsos: &mut Dsos, files: &Map<MappedFrom, Identity>) {
     if files.is_empty() {
         return;
     }
@@ -183,8 +184,8 @@ fn identify_by_inode(dsos: &mut Dsos, files: &HashMap<MappedFrom, Identity>) {
 }
 
 /// Paths of which mappings with different build-ids were sampled.
-fn with_several_builds(dsos: &Dsos, sampled: &HashSet<DsoId>) -> BTreeSet<String> {
-    let mut first: HashMap<&str, &Dso> = HashMap::new();
+fn with_several_builds(dsos: &Dsos, sampled: &Set<DsoId>) -> BTreeSet<String> {
+    let mut first: Map<&str, &Dso> = Map::new();
     let mut several = BTreeSet::new();
     for (id, dso) in dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::User) {
         if let (true, Some(build_id)) = (sampled.contains(&id), dso.build_id())
@@ -207,7 +208,7 @@ fn distrust_shared_ids(dsos: &mut Dsos, warnings: &mut Warnings) {
         }
     }
     for (build_id, sharing) in modules {
-        let names: HashSet<String> =
+        let names: Set<String> =
             sharing.iter().map(|&id| module_name(&dsos.get(id).path)).collect();
         if names.len() < 2 {
             continue;
@@ -240,8 +241,7 @@ fn identify(
 ) -> bool {
     let without: Vec<DsoId> =
         of_subject.iter().copied().filter(|&dso| dsos.get(dso).identity.is_none()).collect();
-    let inodes: HashSet<MappedFrom> =
-        without.iter().map(|&dso| dsos.get(dso).mapped_from).collect();
+    let inodes: Set<MappedFrom> = without.iter().map(|&dso| dsos.get(dso).mapped_from).collect();
     // Where the kernel told the id of some mappings, what is listed may be theirs, and those
     // without one, which it did not read from the disk in time, another file that came later.
     let is_listed_for_others =
@@ -368,7 +368,7 @@ mod tests {
         warnings: &mut Warnings,
     ) {
         let sampled = dsos.iter().map(|(id, _)| id).collect();
-        let sources = Sources { files: &HashMap::new(), stream, table };
+        let sources = Sources { files: &Map::new(), stream, table };
         apply(dsos, &sampled, &sources, warnings);
     }
 
@@ -517,7 +517,7 @@ mod tests {
         assert_eq!(kinds(warnings), [WarningKind::Ambiguous]);
 
         // What was recorded for the inode does.
-        let files = HashMap::from([(INODE, Identity::Gnu(id(2, 20)))]);
+        let files = Map::from([(INODE, Identity::Gnu(id(2, 20)))]);
         let sources = Sources { files: &files, stream: &[], table: &table };
         let sampled = known.iter().map(|(id, _)| id).collect();
         let mut warnings = Warnings::default();
@@ -551,8 +551,8 @@ mod tests {
         assert_eq!(kinds(warnings), [WarningKind::BuildIdConflict]);
         // Only where both were hit.
         let mut warnings = Warnings::default();
-        let sources = Sources { files: &HashMap::new(), stream: &[], table: &[] };
-        apply(&mut dsos, &HashSet::from([DsoId(0)]), &sources, &mut warnings);
+        let sources = Sources { files: &Map::new(), stream: &[], table: &[] };
+        apply(&mut dsos, &Set::from([DsoId(0)]), &sources, &mut warnings);
         assert_eq!(kinds(warnings), []);
     }
 

@@ -4,8 +4,8 @@
 //! chain; CALLCHAIN_DEFERRED brings the chain when the thread returns to user space, once for all
 //! samples that wait for it. Until then they stand in the profile with their kernel part.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by_key;
-use std::collections::HashMap;
 use std::ops::Range;
 
 use perftab_perfdata::decode::sample::Words;
@@ -51,7 +51,7 @@ impl DeferredSample {
 /// All samples that wait.
 #[derive(Default)]
 pub(super) struct DeferredSamples {
-    waiting: HashMap<Cookie, Vec<DeferredSample>>,
+    waiting: Map<Cookie, Vec<DeferredSample>>,
     count: usize,
     record_bytes: usize,
     given_up: u64,

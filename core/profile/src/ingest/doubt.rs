@@ -9,18 +9,18 @@
 //! counters: a loss in another ring costs no mapping. Other recorders have a ring for each CPU, with
 //! everything in it.
 
-use std::collections::{HashMap, HashSet};
+use perftab_perfdata::map::{Map, Set};
 use std::ops::Range;
 
 /// Which samples are doubtful. They are counted from the first that was read.
 #[derive(Debug, Default)]
 pub(super) struct Doubt {
     /// Ids of the counters whose rings alone have mappings; empty if others may have them, too.
-    sideband: HashSet<u64>,
+    sideband: Set<u64>,
     /// Samples read so far.
     samples: u64,
     /// How many had been read when the last record came of a ring of sideband, by its counter.
-    by_counter: HashMap<u64, u64>,
+    by_counter: Map<u64, u64>,
     /// The same of rings with everything in them, by CPU.
     by_cpu: Vec<u64>,
     /// Runs of doubtful samples, ascending.

@@ -1,6 +1,6 @@
 //! Symbols that travel in a recording → what the gate takes.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use perftab_perfdata::decode::features::Features;
 use perftab_perfdata::error::WarningKind;
@@ -21,7 +21,7 @@ pub(super) struct PerftabSectionData {
     /// Of the machine.
     pub distribution: Option<Distribution>,
     /// What files are that were mapped without a build-id.
-    pub files: HashMap<MappedFrom, Identity>,
+    pub files: Map<MappedFrom, Identity>,
 }
 
 impl PerftabSectionData {
@@ -55,7 +55,7 @@ impl PerftabSectionData {
 }
 
 /// What files are that were mapped without a build-id, by inode.
-pub(super) fn files(files: &[MappedFile]) -> HashMap<MappedFrom, Identity> {
+pub(super) fn files(files: &[MappedFile]) -> Map<MappedFrom, Identity> {
     files.iter().map(file).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Which event a record belongs to, and what the events are called.
 
+use perftab_perfdata::map::{Map, Set};
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
 
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::attr::{Attr, Presence, SampleLayout, TrailerLayout};
@@ -15,11 +15,11 @@ use crate::{CallChains, EventId};
 /// The events of a recording, in the order in which it describes them.
 pub(super) struct Events {
     events: Vec<EventEntry>,
-    ids: HashMap<u64, EventId>,
+    ids: Map<u64, EventId>,
     /// Those that were asked for last: records are of few events, which have an id on each CPU.
     recent: [Cell<Option<(u64, EventId)>>; RECENT_IDS],
     /// Attrs of events without ids.
-    without_ids: HashSet<Attr>,
+    without_ids: Set<Attr>,
     /// Where records say which event they belong to: one place, unless the events disagree.
     places: Vec<IdPlace>,
 }
@@ -28,9 +28,9 @@ impl Default for Events {
     fn default() -> Self {
         Self {
             events: Vec::new(),
-            ids: HashMap::new(),
+            ids: Map::new(),
             recent: [const { Cell::new(None) }; RECENT_IDS],
-            without_ids: HashSet::new(),
+            without_ids: Set::new(),
             places: Vec::new(),
         }
     }

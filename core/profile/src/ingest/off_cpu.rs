@@ -25,7 +25,7 @@
 //! Stacks end in a frame that says why the thread was off the CPU. It is no code; without it, time
 //! off the CPU would look as if its last caller had run, where both are seen together.
 
-use std::collections::{HashMap, HashSet};
+use perftab_perfdata::map::{Map, Set};
 
 use perftab_perfdata::decode::attr::Attr;
 use perftab_perfdata::decode::event_format::{EventFormats, SchedSwitchFields};
@@ -141,12 +141,12 @@ enum ReportedBy {
 /// The threads that are off the CPU, by tid.
 #[derive(Clone, Default)]
 pub(super) struct OffCpu {
-    threads: HashMap<u32, OffCpuThread>,
+    threads: Map<u32, OffCpuThread>,
     /// Threads that ended, as far as records say: they go on for a while, then leave for ever.
-    ended: HashSet<u32>,
+    ended: Set<u32>,
     /// The kernel's own numbers of threads → those that records have, where they differ: tracepoints
     /// know nothing of the pid namespace that was recorded from.
-    local_tids: HashMap<u32, u32>,
+    local_tids: Map<u32, u32>,
     /// By event.
     sampled_at: Vec<Option<SampledAt>>,
     /// By [`Why::ALL`]: samples and nanoseconds.

@@ -5,12 +5,12 @@
 //! With `perf record -e '{a,b}:S'` only the group's leader has interrupts and this is how the
 //! others are sampled (`perf_session__deliver_sample` in `tools/perf/util/session.c`).
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 /// The last value of each counter.
 #[derive(Default)]
 pub(super) struct Periods {
-    last: HashMap<CounterKey, u64>,
+    last: Map<CounterKey, u64>,
 }
 
 /// What has a count of its own.

@@ -1,6 +1,7 @@
 //! Records in the order of time → columns of the profile.
 
-use std::collections::{BTreeMap, HashMap};
+use perftab_perfdata::map::Map;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use perftab_perfdata::decode::attr::TrailerLayout;
@@ -501,7 +502,7 @@ impl Reader {
     fn identify(
         &self,
         profile: &mut Profile,
-        files: &HashMap<MappedFrom, Identity>,
+        files: &Map<MappedFrom, Identity>,
         warnings: &mut Warnings,
     ) {
         // Before those are added that no mapping has.

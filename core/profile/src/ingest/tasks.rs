@@ -1,6 +1,7 @@
 //! Processes and threads as they come and go, and what is mapped in each.
 
-use std::collections::{HashMap, VecDeque};
+use perftab_perfdata::map::Map;
+use std::collections::VecDeque;
 
 use perftab_perfdata::decode::records::{
     CommCause, CommRecord, ForkMappings, MappingAccess, MmapRecord, NamespacesRecord, TaskRecord,
@@ -28,13 +29,13 @@ const OUTSIDE_NAME: &str = "outside of the PID namespace";
 pub(super) struct Tasks {
     processes: Vec<RunningProcess>,
     /// By pid, the position in `processes` of the one that has it.
-    by_pid: HashMap<u32, usize>,
-    threads: HashMap<(u32, u32), KnownThread>,
+    by_pid: Map<u32, usize>,
+    threads: Map<(u32, u32), KnownThread>,
     /// The threads that were sampled last, by the low bits of the tid.
     recent: RecentThreads,
     /// What the recorder called threads that it was to measure (THREAD_MAP); for those whose COMM
     /// is absent.
-    suggested: HashMap<u32, StringId>,
+    suggested: Map<u32, StringId>,
     /// Those that ended last, with their positions in `processes`.
     ended: VecDeque<(usize, ProcessId)>,
     /// How often records were lost that may have been mappings.
@@ -465,7 +466,7 @@ fn is_injected_code(path: &str) -> bool {
 }
 
 /// What a thread is called whose name was not recorded.
-fn make_up_name(suggested: &HashMap<u32, StringId>, profile: &mut Profile, tid: u32) -> StringId {
+fn make_up_name(suggested: &Map<u32, StringId>, profile: &mut Profile, tid: u32) -> StringId {
     suggested.get(&tid).copied().unwrap_or_else(|| profile.strings.intern(&unnamed(tid)))
 }
 

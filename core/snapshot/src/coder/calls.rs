@@ -1,6 +1,6 @@
 //! The call tree's streams, in one walk: what a call node is tells most of what it calls.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use super::arithmetic::Line;
 use super::mixer::hash;
@@ -48,7 +48,7 @@ pub(super) async fn carry<L: Line>(
 ) -> Result<Calls, SnapshotError> {
     let [mut children, mut pairs, mut functions] = given.map(|numbers| numbers.iter().copied());
     let mut carried = Calls { children: vec![], pairs: vec![], functions: vec![], nodes: vec![] };
-    let mut met: HashMap<u64, Vec<u64>> = HashMap::new();
+    let mut met: Map<u64, Vec<u64>> = Map::new();
     let mut open: Vec<OpenCallNode> = Vec::new();
     let (mut last_code, mut last_calls) = (0, 0);
     loop {

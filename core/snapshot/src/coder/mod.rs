@@ -13,8 +13,8 @@ mod calls;
 mod mixer;
 mod symbols;
 
+use perftab_perfdata::map::Map;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use perftab_perfdata::slice::{Slice, at_once};
 
@@ -301,7 +301,7 @@ async fn lines<L: Line>(
     let files = files_of_codes(carried);
     let has_file = |code: u64| usize::try_from(code).ok().and_then(|code| files.get(code).copied());
     let mut given = given.iter().copied();
-    let mut before: HashMap<u64, u64> = HashMap::new();
+    let mut before: Map<u64, u64> = Map::new();
     let mut lines = Vec::new();
     for node in nodes.iter().filter(|node| has_file(node.code).unwrap_or(false)) {
         let last = before.get(&node.code).copied().unwrap_or(0);

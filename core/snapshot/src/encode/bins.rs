@@ -3,9 +3,10 @@
 //! As in the timeline of a recording, the weight of a sample lies in the time for which it stands. At its
 //! moment, steady work would be a comb wherever bins and period do not fit each other.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_key;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Range;
 
@@ -60,7 +61,7 @@ pub(super) async fn finest(
         first,
         length,
         kinds: leaf_kinds(profile, contents.symbols, &OwnCode::named(profile, own)),
-        tracks: HashMap::new(),
+        tracks: Map::new(),
         spans: spans(profile),
     };
     let mut rows = 0..samples.len();
@@ -79,7 +80,7 @@ struct Binning {
     length: u64,
     /// By stack.
     kinds: Vec<u8>,
-    tracks: HashMap<(EventId, ThreadId), TrackBuilder>,
+    tracks: Map<(EventId, ThreadId), TrackBuilder>,
     /// By event.
     spans: Vec<Option<SampleSpans>>,
 }

@@ -1,6 +1,6 @@
 //! One attempt: all streams of a snapshot that keeps a given selection, and what it holds.
 
-use std::collections::HashSet;
+use perftab_perfdata::map::Set;
 
 use perftab_profile::DsoId;
 
@@ -76,7 +76,7 @@ impl<'a> Body<'_, 'a> {
         let Contents { profile, ledger, .. } = self.contents;
         let facts = &self.scope.facts;
         let mut left_out = facts.left_out;
-        let written: HashSet<DsoId> = written.iter().copied().collect();
+        let written: Set<DsoId> = written.iter().copied().collect();
         for (id, dso) in profile.dsos.iter() {
             let used = facts.uses.get(id.index()).copied().unwrap_or_default();
             if is_written(dso) && used.samples > 0 && !written.contains(&id) {

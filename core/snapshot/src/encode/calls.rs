@@ -1,7 +1,7 @@
 //! The call tree as it is written: its shape, what each call node is, and its line.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by_key;
-use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use perftab_views::call_tree::Label;
@@ -80,8 +80,8 @@ impl<'a> Body<'_, 'a> {
     /// A call that was met before under the same function, anywhere in the tree, is written as
     /// its number there; that is one byte, and mostly the same one.
     pub fn write_entries(&self, out: &mut Writer<'a>, tables: &Tables, entries: &[Entry]) {
-        let mut met: HashMap<u64, HashMap<u64, u64>> = HashMap::new();
-        let mut lines: HashMap<u64, i64> = HashMap::new();
+        let mut met: Map<u64, Map<u64, u64>> = Map::new();
+        let mut lines: Map<u64, i64> = Map::new();
         let mut callers: Vec<(u64, u64)> = Vec::new();
         for entry in entries {
             out.number(Field::NodeChildren, entry.children);

@@ -1,7 +1,8 @@
 //! DSOs, source files and functions: the tables that call nodes refer to.
 
+use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort, sort_by_key};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use perftab_names::FunctionId;
 use perftab_profile::{Dso, DsoId, Identity};
@@ -18,11 +19,11 @@ use crate::{Contents, Disclosure};
 pub(super) struct Tables {
     pub dsos: Vec<DsoId>,
     /// By function, what it is called with.
-    pub codes: HashMap<FunctionId, u64>,
+    pub codes: Map<FunctionId, u64>,
     /// By DSO, what all of it is called with, collapsed into one.
-    pub dso_codes: HashMap<DsoId, u64>,
+    pub dso_codes: Map<DsoId, u64>,
     /// Codes of functions whose source file is known: their call nodes have lines.
-    pub with_file: HashSet<u64>,
+    pub with_file: Set<u64>,
 }
 
 impl<'a> Body<'_, 'a> {

@@ -3,10 +3,11 @@
 //!
 //! What is told of a function is told of all that the snapshot keeps of its own code, or not at all.
 
+use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::{sort, sort_by, sort_by_key};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use perftab_names::{FunctionId, Provenance, Symbols};
@@ -105,12 +106,12 @@ impl Heat {
         let Contents { profile, symbols, .. } = *contents;
         let samples = &profile.samples;
         let functions = hottest(contents, tree);
-        let numbers: HashMap<FunctionId, u32> = functions.iter().copied().zip(0..).collect();
+        let numbers: Map<FunctionId, u32> = functions.iter().copied().zip(0..).collect();
         // By call node: whether it is code of one of them.
         let is_hot = |node| owners(tree, node).any(|function| numbers.contains_key(&function));
         let is_hot: Vec<bool> = (0..tree.nodes.len() as u32).map(is_hot).collect();
         let inlines = query.map(|query| query.inlines).unwrap_or_default();
-        let mut sums: HashMap<Cell, Sum> = HashMap::new();
+        let mut sums: Map<Cell, Sum> = Map::new();
         let mut met = Vec::new();
         let mut rows = 0..samples.len();
         while let Some(part) = slice.part(&mut rows).await {
@@ -142,7 +143,7 @@ impl Heat {
 
 /// Functions with a name, those with the largest part of an event's weight in their own code first.
 fn hottest(contents: &Contents<'_>, tree: &Tree) -> Vec<FunctionId> {
-    let mut shares: HashMap<FunctionId, f64> = HashMap::new();
+    let mut shares: Map<FunctionId, f64> = Map::new();
     for node in 0..tree.nodes.len() as u32 {
         let part = |event| {
             let all = tree.all(event).weight.max(1);
@@ -403,7 +404,7 @@ impl<'a> Body<'_, 'a> {
             let (file, line) = place.line?;
             Some((file?.0.text(), line)).filter(|_| line != 0)
         };
-        let mut standing: HashMap<(&str, u32), Option<Text<'a>>> = HashMap::new();
+        let mut standing: Map<(&str, u32), Option<Text<'a>>> = Map::new();
         for place in places.clone() {
             let Some(at) = at(place) else { continue };
             let text = standing.entry(at).or_insert(place.source);
@@ -425,15 +426,15 @@ struct SelectedCode {
     /// By call node.
     nodes: Vec<bool>,
     /// By function, a sum for each event.
-    own: HashMap<FunctionId, Vec<Sum>>,
+    own: Map<FunctionId, Vec<Sum>>,
     events: usize,
 }
 
 impl SelectedCode {
     fn new(tree: &Tree, selection: &Selection, functions: &[FunctionId]) -> Self {
-        let wanted: HashSet<FunctionId> = functions.iter().copied().collect();
+        let wanted: Set<FunctionId> = functions.iter().copied().collect();
         let events = tree.events();
-        let mut kept = Self { nodes: vec![false; tree.nodes.len()], own: HashMap::new(), events };
+        let mut kept = Self { nodes: vec![false; tree.nodes.len()], own: Map::new(), events };
         for &node in selection.nodes() {
             kept.nodes[node as usize] = true;
             let mut owners: Vec<_> = owners(tree, node).filter(|id| wanted.contains(id)).collect();

@@ -1,7 +1,7 @@
 //! Processes and threads that have samples, under their own numbers and names.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::{sort, sort_by_key};
-use std::collections::HashMap;
 
 use perftab_profile::{ProcessId, StringId, ThreadId};
 use perftab_views::call_tree::Label;
@@ -12,7 +12,7 @@ use super::texts::RedactedText;
 use crate::fields::{Field, Writer, zigzag};
 
 /// By thread of the profile, the number that it has in the snapshot.
-pub(super) type ThreadNumbers = HashMap<ThreadId, u32>;
+pub(super) type ThreadNumbers = Map<ThreadId, u32>;
 
 impl<'a> Body<'_, 'a> {
     /// Writes these threads, which are in order, and their processes.
@@ -73,7 +73,7 @@ impl<'a> Body<'_, 'a> {
 }
 
 /// Processes of the tree by name, in the order in which they are written.
-pub(super) fn group_numbers(entries: &[Entry]) -> HashMap<StringId, u64> {
+pub(super) fn group_numbers(entries: &[Entry]) -> Map<StringId, u64> {
     let groups = entries.iter().filter_map(|entry| match entry.label {
         Label::Group(name) => Some(name),
         _ => None,

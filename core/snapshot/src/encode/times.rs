@@ -1,6 +1,7 @@
 //! What is written of times: the finest bins that there is room for, of threads or of processes.
 
-use std::collections::{BTreeMap, HashMap};
+use perftab_perfdata::map::Map;
+use std::collections::BTreeMap;
 
 use perftab_perfdata::sorting::sort;
 use perftab_profile::{
@@ -127,7 +128,7 @@ impl Limit {
 
 /// Processes of one name, as the tree has them; the last group are those that it has not.
 struct Groups<'a> {
-    numbers: HashMap<StringId, u64>,
+    numbers: Map<StringId, u64>,
     threads: &'a Threads,
 }
 
@@ -143,7 +144,7 @@ impl Groups<'_> {
 
     /// The first thread of a group stands for it, unless threads are told apart.
     fn coarser(&self, finest: &TimeBins, times: Times, count: u32) -> TimeBins {
-        let mut first: HashMap<u64, ThreadId> = HashMap::new();
+        let mut first: Map<u64, ThreadId> = Map::new();
         for track in &finest.tracks {
             first.entry(self.of(track.thread)).or_insert(track.thread);
         }
@@ -180,7 +181,7 @@ struct Tracks<'a> {
     bins: &'a TimeBins,
     /// Of the largest cell of each.
     steps: u64,
-    of: HashMap<(EventId, ThreadId), &'a BinTrack>,
+    of: Map<(EventId, ThreadId), &'a BinTrack>,
     /// Threads that have tracks of their own, with their groups.
     threads: Vec<(u64, ThreadId)>,
     /// The thread that stands for each group that has a track. Without threads that is all of them, else
@@ -196,7 +197,7 @@ impl<'a> Tracks<'a> {
             bins.tracks.iter().map(|track| (groups.of(track.thread), track.thread)).collect();
         sort(&mut slots);
         slots.dedup();
-        let (mut threads, mut of_group) = (Vec::new(), HashMap::new());
+        let (mut threads, mut of_group) = (Vec::new(), Map::new());
         for (group, thread) in slots {
             match bins.of {
                 BinsOf::Threads if group < folded => threads.push((group, thread)),

@@ -1,8 +1,9 @@
 //! What texts are called instead.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::{sort, sort_by_key};
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::Rename;
@@ -87,13 +88,13 @@ impl<'a> Draft<'a> {
 #[derive(Default)]
 pub(crate) struct Aliases<'r> {
     renames: &'r [Rename],
-    aliases: HashMap<(&'r str, String), String>,
+    aliases: Map<(&'r str, String), String>,
 }
 
 impl<'r> Aliases<'r> {
     /// For all texts of a profile.
     pub fn new<'d>(renames: &'r [Rename], drafts: impl Iterator<Item = &'d Draft<'d>>) -> Self {
-        let mut matched: HashMap<&'r str, BTreeSet<&'d str>> = HashMap::new();
+        let mut matched: Map<&'r str, BTreeSet<&'d str>> = Map::new();
         for draft in drafts {
             for Stretch { range, by } in &draft.stretches {
                 if let By::Rename(number) = *by {
@@ -102,7 +103,7 @@ impl<'r> Aliases<'r> {
                 }
             }
         }
-        let mut aliases = HashMap::new();
+        let mut aliases = Map::new();
         for (text, stretches) in matched {
             let is_one = stretches.len() == 1;
             for (number, stretch) in (1..).zip(stretches) {
@@ -142,7 +143,7 @@ impl<'r> Aliases<'r> {
 pub(crate) fn numbered<'t>(
     word: &str,
     texts: impl Iterator<Item = &'t str>,
-) -> HashMap<&'t str, String> {
+) -> Map<&'t str, String> {
     let mut texts: Vec<&str> = texts.collect();
     sort(&mut texts);
     texts.dedup();

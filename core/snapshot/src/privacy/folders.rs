@@ -4,8 +4,8 @@
 //! names. Folders that the profile knows are recognized whole; of others rather too much is taken
 //! out than too little.
 
+use perftab_perfdata::map::Set;
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::ops::Range;
 
 use perftab_views::label::is_system_path;
@@ -49,7 +49,7 @@ pub(crate) enum PathsIn {
 #[derive(Default)]
 pub(crate) struct Folders<'p> {
     /// Each with its slash at the end, and all that it lies in.
-    known: HashSet<&'p str>,
+    known: Set<&'p str>,
 }
 
 /// The last part of a path.
@@ -60,7 +60,7 @@ pub(crate) fn file_name(path: &str) -> &str {
 impl<'p> Folders<'p> {
     /// The folders of these files.
     pub fn of(paths: impl Iterator<Item = &'p str>) -> Self {
-        let mut known = HashSet::new();
+        let mut known = Set::new();
         for path in paths.filter(|path| path.starts_with('/')) {
             // From the longest on: where one is known, so are those that it lies in.
             for (slash, _) in path.rmatch_indices('/') {

@@ -4,8 +4,8 @@
 //! has its path, or else its file name, on the other side: another build of it, compared by the
 //! names of functions, since its addresses mean nothing to the other's.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort;
-use std::collections::HashMap;
 
 use perftab_profile::{Dso, DsoId, DsoKind, Identity, Profile};
 
@@ -142,7 +142,7 @@ impl Pairs {
         profiles: [&'a Profile; 2],
         key: impl Fn(&'a Profile, DsoId, &'a Dso) -> Option<K>,
     ) {
-        let mut met: HashMap<K, [Vec<DsoId>; 2]> = HashMap::new();
+        let mut met: Map<K, [Vec<DsoId>; 2]> = Map::new();
         for (side, profile) in profiles.into_iter().enumerate() {
             for (id, dso) in profile.dsos.iter() {
                 if self.of_dso[side][id.index()] == NO_PAIR
@@ -170,7 +170,7 @@ impl Pairs {
     /// Whatever has no partner is a pair of its own, one for each build.
     fn alone(&mut self, profiles: [&Profile; 2]) {
         for (side, profile) in profiles.into_iter().enumerate() {
-            let mut met: HashMap<(Identity, DsoKind), u32> = HashMap::new();
+            let mut met: Map<(Identity, DsoKind), u32> = Map::new();
             for (id, dso) in profile.dsos.iter() {
                 if self.of_dso[side][id.index()] != NO_PAIR {
                     continue;

@@ -4,7 +4,7 @@
 //! names, the other takes the name of the same address: both are of one build, so it is a name that
 //! passed the gate. In two builds a function is its name, and all code without one is one.
 
-use std::collections::{HashMap, HashSet};
+use perftab_perfdata::map::{Map, Set};
 
 use perftab_names::{ByFunction, FunctionId, Provenance};
 use perftab_perfdata::text::printable;
@@ -93,9 +93,9 @@ pub(super) struct LabelNumbers {
     index: IdTable,
     /// By side and function: its label, called and inlined.
     of_function: [[ByFunction<u32>; 2]; 2],
-    others: [HashMap<Label, u32>; 2],
+    others: [Map<Label, u32>; 2],
     /// By pair: whether a side has any function with a name of the build that ran.
-    is_named: [HashSet<u32>; 2],
+    is_named: [Set<u32>; 2],
 }
 
 const NONE: u32 = u32::MAX;
@@ -258,7 +258,7 @@ impl Labeller<'_> {
 }
 
 /// The pairs in which a side has names of the build that ran.
-fn named_pairs(source: &Source<'_>, side: ComparedSide, pairing: &Pairing) -> HashSet<u32> {
+fn named_pairs(source: &Source<'_>, side: ComparedSide, pairing: &Pairing) -> Set<u32> {
     let functions = source.symbols.function_ids();
     let named = functions.map(|id| source.symbols.function(id)).filter(|function| {
         matches!(function.provenance, Provenance::Matched | Provenance::Embedded)

@@ -1,7 +1,7 @@
 //! Both sides as boxes, for the width that is there.
 
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::{number_of, sort_by_numbers};
-use std::collections::HashMap;
 
 use perftab_profile::hash_text;
 
@@ -59,8 +59,8 @@ impl Comparison {
             measures,
             window,
             is_match,
-            found: HashMap::new(),
-            texts: HashMap::new(),
+            found: Map::new(),
+            texts: Map::new(),
             graph: ComparedGraph::default(),
         };
         let whole = layout.width_of(window.root);
@@ -99,9 +99,9 @@ struct Layout<'a> {
     measures: &'a Measures,
     window: &'a ComparedWindow,
     is_match: &'a dyn Fn(u32) -> bool,
-    found: HashMap<u32, bool>,
+    found: Map<u32, bool>,
     /// By label and presence: position of the text, [`NONE`] if no box has been wide enough.
-    texts: HashMap<(u32, u8), (u32, u8)>,
+    texts: Map<(u32, u8), (u32, u8)>,
     graph: ComparedGraph,
 }
 

@@ -21,7 +21,7 @@ mod naming;
 mod tests;
 mod tree;
 
-use std::collections::HashSet;
+use perftab_perfdata::map::Set;
 
 use perftab_names::{Ledger, Symbols};
 use perftab_perfdata::slice::{Slice, at_once};
@@ -207,7 +207,7 @@ impl Comparison {
     }
 
     /// Samples that pass through any function of these labels, each counted once.
-    pub fn through(&self, functions: &HashSet<u32>) -> Sums {
+    pub fn through(&self, functions: &Set<u32>) -> Sums {
         let mut sums = Sums::default();
         let mut open = vec![CallNodeId::ROOT];
         while let Some(id) = open.pop() {

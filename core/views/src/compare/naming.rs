@@ -5,7 +5,7 @@
 //! stripped program what it calls in libraries. Then its unnamed code may be any function that only the
 //! other side names.
 
-use std::collections::HashMap;
+use perftab_perfdata::map::Map;
 
 use perftab_images::PLT_SUFFIX;
 use perftab_names::Status;
@@ -48,7 +48,7 @@ impl Comparison {
     pub(super) fn mark_unnamed(&mut self, sources: [&Source<'_>; 2]) {
         let measures = Measures::new(Basis::Share, &self.totals());
         let shown = self.shown_by_pair();
-        let lacking: HashMap<u32, Lacking> = shown
+        let lacking: Map<u32, Lacking> = shown
             .iter()
             .filter_map(|(&number, shown)| {
                 let pair = &self.dsos[number as usize];
@@ -81,8 +81,8 @@ impl Comparison {
         }
     }
 
-    fn shown_by_pair(&self) -> HashMap<u32, Shown> {
-        let mut pairs: HashMap<u32, Shown> = HashMap::new();
+    fn shown_by_pair(&self) -> Map<u32, Shown> {
+        let mut pairs: Map<u32, Shown> = Map::new();
         for function in &self.functions {
             let label = &self.labels[function.label as usize];
             let Some(number) = label.pair else { continue };

@@ -6,8 +6,8 @@
 
 mod redacted_text;
 
+use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::sort_by_key;
-use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 
 pub(crate) use self::redacted_text::RedactedText;
@@ -33,7 +33,7 @@ const HOST: &str = "[host]";
 /// All texts of a profile that are told. They are copies, so that a link is made while the profile goes on
 /// being used.
 pub(crate) struct Texts {
-    lines: HashMap<Slot, Line<'static>>,
+    lines: Map<Slot, Line<'static>>,
     /// By DSO: where its path stands among all, by alphabet.
     ranks: Vec<usize>,
     /// By function: what its name is.
@@ -104,7 +104,7 @@ impl Texts {
         drafts.add_all();
         let Drafts { of_dso, redactor, drafts, .. } = drafts;
         let aliases = Aliases::new(&privacy.renames, drafts.iter().map(|(_, draft)| draft));
-        let mut lines: HashMap<Slot, Line<'_>> =
+        let mut lines: Map<Slot, Line<'_>> =
             drafts.into_iter().map(|(slot, draft)| (slot, aliases.line(draft))).collect();
         let view = view(contents, options, &lines, |name| aliases.line(redactor.message(name)));
         lines.insert(Slot::View, Line { text: view.into(), was: None });
@@ -224,7 +224,7 @@ fn in_profile(contents: &Contents<'_>) -> ProfileTextCounts {
     let own = profile.dsos.iter().filter(|(_, dso)| is_file(dso) && !is_system(dso));
     let files = files(contents);
     let paths = own.map(|(_, dso)| dso.path.as_str()).chain(files.iter().map(|it| it.1));
-    let folders: HashSet<&str> = paths.filter_map(|path| Some(path.rsplit_once('/')?.0)).collect();
+    let folders: Set<&str> = paths.filter_map(|path| Some(path.rsplit_once('/')?.0)).collect();
     let host = &profile.host;
     let texts = [&host.hostname, &host.os_release, &host.arch];
     let known = texts.into_iter().flatten().count() + usize::from(host.cpus.is_some());
@@ -244,7 +244,7 @@ fn in_profile(contents: &Contents<'_>) -> ProfileTextCounts {
 fn view(
     contents: &Contents<'_>,
     options: &ShareOptions,
-    lines: &HashMap<Slot, Line<'_>>,
+    lines: &Map<Slot, Line<'_>>,
     other: impl Fn(&str) -> Line<'_>,
 ) -> String {
     if options.view.is_empty() {
@@ -255,7 +255,7 @@ fn view(
     let dsos = contents.profile.dsos.iter();
     let paths = dsos.map(|(id, dso)| (dso.path.as_str(), &lines[&Slot::Path(id)]));
     let renamed = lines.values().filter_map(|line| Some((line.was.as_deref()?, line)));
-    let known: HashMap<&str, &Line<'_>> = renamed.chain(paths).collect();
+    let known: Map<&str, &Line<'_>> = renamed.chain(paths).collect();
     view_text::redact_view(&options.view, |field, name| {
         // A part of a name finds it too.
         if field == SEARCH && names.contains(&Disclosure::LeftOut) {
@@ -292,7 +292,7 @@ fn files<'c>(contents: &Contents<'c>) -> Vec<(FileId, &'c str)> {
     let Contents { profile, symbols, .. } = *contents;
     let levels = profile.frames.iter().flat_map(|(frame, _)| symbols.levels(frame));
     let met = levels.filter_map(|level| level.file).chain(contents.facts.heat.files());
-    let met: HashSet<FileId> = met.collect();
+    let met: Set<FileId> = met.collect();
     met.into_iter().map(|file| (file, symbols.file(file))).collect()
 }
 
@@ -345,7 +345,7 @@ impl<'c> Drafts<'c, '_> {
         let Contents { profile, ledger, .. } = self.contents;
         let files = profile.dsos.iter().filter(|(_, dso)| is_file(dso));
         let hidden = match self.privacy.dsos {
-            Disclosure::Included => HashMap::new(),
+            Disclosure::Included => Map::new(),
             Disclosure::LeftOut => numbered("dso", files.map(|(_, dso)| self.path(dso))),
         };
         for (&path, alias) in &hidden {
@@ -402,7 +402,7 @@ impl<'c> Drafts<'c, '_> {
     }
 
     /// Messages were made fit to be shown already.
-    fn hide_in_messages(&mut self, hidden: HashMap<&'c str, String>) {
+    fn hide_in_messages(&mut self, hidden: Map<&'c str, String>) {
         for (name, alias) in hidden {
             let shown = printable(name);
             if shown != name {

@@ -1,0 +1,687 @@
+//! Maps and sets whose code is there once, whatever is in them.
+//!
+//! `std`'s tables are compiled again for each type of key and value, with all that they do to grow: about 1.5 kB of
+//! WebAssembly each, of which core had a hundred. Here what is in a map lies in a [`Vec`], in the order in which it
+//! came, and one kind of [`Index`] finds it. So what is gone through is in the same order everywhere.
+//!
+//! Hashes are of a few multiplications: SipHash takes several times as long. Whoever writes keys that collide can
+//! make a map slow, as with `std`'s in WebAssembly, which has no random numbers either.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Index as At;
+
+/// Finds places by the hash of what is there. Open addressing with linear probing; a slot holds half of the hash, so
+/// that what it leads to, which is seldom in the processor's cache, is asked only where the answer will be yes.
+#[derive(Clone, Debug, Default)]
+pub struct Index {
+    /// The length is a power of two, or zero.
+    slots: Vec<Slot>,
+    taken: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    hash: u32,
+    /// Place + 1; 0 is free.
+    taken: u32,
+}
+
+/// Slots of the smallest index.
+const LEAST: usize = 8;
+
+impl Index {
+    /// The place of this hash for which `equals` holds.
+    pub fn find(&self, hash: u32, equals: &dyn Fn(usize) -> bool) -> Option<usize> {
+        self.slot_of(hash, equals).map(|at| self.slots[at].taken as usize - 1)
+    }
+
+    /// Adds a place that is not in it.
+    pub fn add(&mut self, hash: u32, place: usize) {
+        // Sparse enough for a look-up that fails, as most do while a map fills.
+        if (self.taken + 1) * 3 > self.slots.len() * 2 {
+            let length = (self.slots.len() * 2).max(LEAST);
+            let old = std::mem::replace(&mut self.slots, vec![Slot::default(); length]);
+            old.into_iter().filter(|slot| slot.taken != 0).for_each(|slot| self.put(slot));
+        }
+        self.taken += 1;
+        self.put(Slot { hash, taken: place as u32 + 1 });
+    }
+
+    /// Takes a place out, and gives it to what was at another, unless that is the same.
+    fn remove(&mut self, (hash, place): (u32, usize), (moved_hash, moved): (u32, usize)) {
+        if let Some(at) = self.slot_of(hash, &|it| it == place) {
+            self.free(at);
+        }
+        if let Some(at) = self.slot_of(moved_hash, &|it| it == moved) {
+            self.slots[at].taken = place as u32 + 1;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.slots.clear();
+        self.taken = 0;
+    }
+
+    fn slot_of(&self, hash: u32, equals: &dyn Fn(usize) -> bool) -> Option<usize> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.taken == 0 {
+                return None;
+            }
+            if slot.hash == hash && equals(slot.taken as usize - 1) {
+                return Some(at);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let mask = self.slots.len() - 1;
+        let mut at = slot.hash as usize & mask;
+        while self.slots[at].taken != 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = slot;
+    }
+
+    /// Frees a slot, and moves up those behind it that could not have theirs: a look-up ends at a free one.
+    fn free(&mut self, mut free: usize) {
+        let mask = self.slots.len() - 1;
+        self.taken -= 1;
+        let mut at = free;
+        loop {
+            self.slots[free] = Slot::default();
+            loop {
+                at = (at + 1) & mask;
+                let slot = self.slots[at];
+                if slot.taken == 0 {
+                    return;
+                }
+                // As far from where it would be as from the free slot, or farther.
+                let distance = at.wrapping_sub(slot.hash as usize) & mask;
+                if distance >= at.wrapping_sub(free) & mask {
+                    self.slots[free] = slot;
+                    free = at;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Mixes what a key is made of.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Mixer {
+    fn mix(&mut self, word: u64) {
+        let mixed = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+impl Hasher for Mixer {
+    #[inline(never)]
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for &word in words {
+            self.mix(u64::from_le_bytes(word));
+        }
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        self.mix(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
+    }
+
+    fn write_u8(&mut self, number: u8) {
+        self.mix(number.into());
+    }
+
+    fn write_u16(&mut self, number: u16) {
+        self.mix(number.into());
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.mix(number.into());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.mix(number);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.mix(number as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        let mixed = self.0.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed ^ (mixed >> 32)
+    }
+}
+
+fn hash_of<K: Hash + ?Sized>(key: &K) -> u32 {
+    let mut mixer = Mixer::default();
+    key.hash(&mut mixer);
+    mixer.finish() as u32
+}
+
+/// As `std`'s `HashMap`, but that it is gone through in the order in which keys came; where one was removed, the
+/// last one has its place.
+#[derive(Clone)]
+pub struct Map<K, V> {
+    entries: Vec<(K, V)>,
+    index: Index,
+}
+
+impl<K, V> Default for Map<K, V> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), index: Index::default() }
+    }
+}
+
+impl<K, V> Map<K, V> {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many keys it has.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True if it has none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&K, &V)> + DoubleEndedIterator + Clone {
+        self.entries.iter().map(|(key, value)| (key, value))
+    }
+
+    /// All keys.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &K> + Clone {
+        self.entries.iter().map(|(key, _)| key)
+    }
+
+    /// All values.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = &V> + Clone {
+        self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// All values, to change them.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.entries.iter_mut().map(|(_, value)| value)
+    }
+
+    /// All keys, and nothing else.
+    pub fn into_keys(self) -> impl ExactSizeIterator<Item = K> {
+        self.entries.into_iter().map(|(key, _)| key)
+    }
+
+    /// All values, and nothing else.
+    pub fn into_values(self) -> impl ExactSizeIterator<Item = V> {
+        self.entries.into_iter().map(|(_, value)| value)
+    }
+
+    /// Bytes of memory held, without what is in them.
+    pub fn memory(&self) -> usize {
+        let Self { entries, index } = self;
+        entries.capacity() * size_of::<(K, V)>() + index.slots.capacity() * size_of::<Slot>()
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.index.clear();
+    }
+
+    /// Empties it and gives what was in it.
+    pub fn drain(&mut self) -> impl Iterator<Item = (K, V)> + '_ {
+        self.index.clear();
+        self.entries.drain(..)
+    }
+}
+
+impl<K: Hash + Eq, V> Map<K, V> {
+    fn place<Q: Hash + Eq + ?Sized>(&self, hash: u32, key: &Q) -> Option<usize>
+    where
+        K: Borrow<Q>,
+    {
+        self.index.find(hash, &|place| self.entries[place].0.borrow() == key)
+    }
+
+    fn add(&mut self, hash: u32, key: K, value: V) -> &mut V {
+        let place = self.entries.len();
+        self.index.add(hash, place);
+        self.entries.push((key, value));
+        &mut self.entries[place].1
+    }
+
+    /// The value of a key.
+    pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        Some(&self.entries[self.place(hash_of(key), key)?].1)
+    }
+
+    /// The value of a key, to change it.
+    pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        let place = self.place(hash_of(key), key)?;
+        Some(&mut self.entries[place].1)
+    }
+
+    /// Whether it has the key.
+    pub fn contains_key<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+    {
+        self.place(hash_of(key), key).is_some()
+    }
+
+    /// Gives a key a value; the answer is what it had.
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        let hash = hash_of(&key);
+        match self.place(hash, &key) {
+            Some(place) => Some(std::mem::replace(&mut self.entries[place].1, value)),
+            None => {
+                self.add(hash, key, value);
+                None
+            }
+        }
+    }
+
+    /// Takes a key out, with its value.
+    pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        let hash = hash_of(key);
+        let place = self.place(hash, key)?;
+        let last = self.entries.len() - 1;
+        let moved = (hash_of(&self.entries[last].0), last);
+        self.index.remove((hash, place), moved);
+        Some(self.entries.swap_remove(place).1)
+    }
+
+    /// Keeps what `keep` says, in its order.
+    pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
+        self.entries.retain_mut(|(key, value)| keep(key, value));
+        self.index.clear();
+        for (place, (key, _)) in self.entries.iter().enumerate() {
+            self.index.add(hash_of(key), place);
+        }
+    }
+
+    /// A key, and its value if it has one.
+    pub fn entry(&mut self, key: K) -> Entry<'_, K, V> {
+        let hash = hash_of(&key);
+        match self.place(hash, &key) {
+            Some(place) => Entry::Occupied(OccupiedEntry { map: self, place }),
+            None => Entry::Vacant(VacantEntry { map: self, hash, key }),
+        }
+    }
+}
+
+/// A key, and whether it has a value.
+pub enum Entry<'a, K, V> {
+    /// It has.
+    Occupied(OccupiedEntry<'a, K, V>),
+    /// It has none.
+    Vacant(VacantEntry<'a, K, V>),
+}
+
+/// The value of a key.
+pub struct OccupiedEntry<'a, K, V> {
+    map: &'a mut Map<K, V>,
+    place: usize,
+}
+
+/// Where a value would be.
+pub struct VacantEntry<'a, K, V> {
+    map: &'a mut Map<K, V>,
+    hash: u32,
+    key: K,
+}
+
+impl<'a, K, V> OccupiedEntry<'a, K, V> {
+    /// What it is.
+    pub fn get(&self) -> &V {
+        &self.map.entries[self.place].1
+    }
+
+    /// To change it.
+    pub fn get_mut(&mut self) -> &mut V {
+        &mut self.map.entries[self.place].1
+    }
+
+    /// To change it for as long as the map can be.
+    pub fn into_mut(self) -> &'a mut V {
+        &mut self.map.entries[self.place].1
+    }
+}
+
+impl<'a, K: Hash + Eq, V> VacantEntry<'a, K, V> {
+    /// Gives the key its value.
+    pub fn insert(self, value: V) -> &'a mut V {
+        self.map.add(self.hash, self.key, value)
+    }
+}
+
+impl<'a, K: Hash + Eq, V> Entry<'a, K, V> {
+    /// The value, or what is made of the key now.
+    pub fn or_insert_with_key(self, value: impl FnOnce(&K) -> V) -> &'a mut V {
+        match self {
+            Self::Occupied(entry) => entry.into_mut(),
+            Self::Vacant(entry) => {
+                let value = value(&entry.key);
+                entry.insert(value)
+            }
+        }
+    }
+
+    /// The value, or what it gets now.
+    pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'a mut V {
+        match self {
+            Self::Occupied(entry) => entry.into_mut(),
+            Self::Vacant(entry) => entry.insert(value()),
+        }
+    }
+
+    /// The value, or this one.
+    pub fn or_insert(self, value: V) -> &'a mut V {
+        self.or_insert_with(|| value)
+    }
+
+    /// The value, or the default one.
+    pub fn or_default(self) -> &'a mut V
+    where
+        V: Default,
+    {
+        self.or_insert_with(V::default)
+    }
+
+    /// Changes the value if there is one.
+    #[must_use]
+    pub fn and_modify(mut self, change: impl FnOnce(&mut V)) -> Self {
+        if let Self::Occupied(entry) = &mut self {
+            change(entry.get_mut());
+        }
+        self
+    }
+}
+
+impl<K: Hash + Eq, V> Extend<(K, V)> for Map<K, V> {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        entries.into_iter().for_each(|(key, value)| {
+            self.insert(key, value);
+        });
+    }
+}
+
+impl<K: Hash + Eq, V> FromIterator<(K, V)> for Map<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        let mut map = Self::default();
+        map.extend(entries);
+        map
+    }
+}
+
+impl<K: Hash + Eq, V, const N: usize> From<[(K, V); N]> for Map<K, V> {
+    fn from(entries: [(K, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl<K, V> IntoIterator for Map<K, V> {
+    type Item = (K, V);
+    type IntoIter = std::vec::IntoIter<(K, V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl<'a, K, V> IntoIterator for &'a Map<K, V> {
+    type Item = (&'a K, &'a V);
+    type IntoIter = std::iter::Map<std::slice::Iter<'a, (K, V)>, fn(&'a (K, V)) -> (&'a K, &'a V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.iter().map(|(key, value)| (key, value))
+    }
+}
+
+impl<K: Hash + Eq + Borrow<Q>, V, Q: Hash + Eq + ?Sized> At<&Q> for Map<K, V> {
+    type Output = V;
+
+    fn index(&self, key: &Q) -> &V {
+        self.get(key).expect("the map has the key")
+    }
+}
+
+impl<K: Hash + Eq, V: PartialEq> PartialEq for Map<K, V> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().all(|(key, value)| other.get(key) == Some(value))
+    }
+}
+
+impl<K: Hash + Eq, V: Eq> Eq for Map<K, V> {}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Map<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// As `std`'s `HashSet`, in the order of a [`Map`].
+#[derive(Clone)]
+pub struct Set<K>(Map<K, ()>);
+
+impl<K> Default for Set<K> {
+    fn default() -> Self {
+        Self(Map::default())
+    }
+}
+
+impl<K> Set<K> {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many it has.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True if it has none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &K> + Clone {
+        self.0.keys()
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl<K: Hash + Eq> Set<K> {
+    /// Whether it has this one.
+    pub fn contains<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+    {
+        self.0.contains_key(key)
+    }
+
+    /// Adds one; false if it is there already.
+    pub fn insert(&mut self, key: K) -> bool {
+        self.0.insert(key, ()).is_none()
+    }
+
+    /// Takes one out; false if it is not there.
+    pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+    {
+        self.0.remove(key).is_some()
+    }
+}
+
+impl<K: Hash + Eq> Extend<K> for Set<K> {
+    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+        self.0.extend(keys.into_iter().map(|key| (key, ())));
+    }
+}
+
+impl<K: Hash + Eq> FromIterator<K> for Set<K> {
+    fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
+        let mut set = Self::default();
+        set.extend(keys);
+        set
+    }
+}
+
+impl<K: Hash + Eq, const N: usize> From<[K; N]> for Set<K> {
+    fn from(keys: [K; N]) -> Self {
+        keys.into_iter().collect()
+    }
+}
+
+impl<K> IntoIterator for Set<K> {
+    type Item = K;
+    type IntoIter = std::iter::Map<std::vec::IntoIter<(K, ())>, fn((K, ())) -> K>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter().map(|(key, ())| key)
+    }
+}
+
+impl<'a, K> IntoIterator for &'a Set<K> {
+    type Item = &'a K;
+    type IntoIter = std::iter::Map<std::slice::Iter<'a, (K, ())>, fn(&'a (K, ())) -> &'a K>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.entries.iter().map(|(key, ())| key)
+    }
+}
+
+impl<K: Hash + Eq> PartialEq for Set<K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<K: Hash + Eq> Eq for Set<K> {}
+
+impl<K: fmt::Debug> fmt::Debug for Set<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    /// All that changes a map, at random, beside `std`'s. Hashes of these keys have few values, so that they collide,
+    /// and runs of slots go around the end.
+    #[test]
+    fn a_map_has_what_stds_has() {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        struct Key(u32);
+        impl Hash for Key {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                (self.0 % 5).hash(state);
+            }
+        }
+        let mut state = 1_u64;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            ((state >> 33) % u64::from(below)) as u32
+        };
+        for keys in [3, 30, 300] {
+            let (mut ours, mut theirs) = (Map::new(), HashMap::new());
+            for _ in 0..20_000 {
+                let (key, value) = (Key(random(keys)), random(1000));
+                match random(20) {
+                    0..8 => assert_eq!(ours.insert(key, value), theirs.insert(key, value)),
+                    8..13 => assert_eq!(ours.remove(&key), theirs.remove(&key)),
+                    13 => {
+                        *ours.entry(key).or_insert(7) += 1;
+                        *theirs.entry(key).or_insert(7) += 1;
+                    }
+                    14 => assert_eq!(ours.get(&key), theirs.get(&key)),
+                    15 => {
+                        ours.entry(key).and_modify(|known| *known += 1).or_default();
+                        theirs.entry(key).and_modify(|known| *known += 1).or_default();
+                    }
+                    16 => assert_eq!(ours.contains_key(&key), theirs.contains_key(&key)),
+                    17 => assert_eq!(ours.get_mut(&key), theirs.get_mut(&key)),
+                    18 if value < 20 => {
+                        ours.retain(|key, _| key.0 % 3 > 0);
+                        theirs.retain(|key, _| key.0 % 3 > 0);
+                    }
+                    _ if value < 5 => assert_eq!(ours.drain().count(), theirs.drain().count()),
+                    _ => {}
+                }
+                if random(2) == 0 {
+                    theirs.insert(key, value);
+                    ours.insert(key, value);
+                }
+                assert_eq!(ours.len(), theirs.len());
+            }
+            assert!(!theirs.is_empty());
+            assert!(theirs.iter().all(|(key, value)| ours[key] == *value));
+            assert_eq!(ours, theirs.into_iter().collect());
+        }
+    }
+
+    #[test]
+    fn a_map_is_gone_through_in_the_order_in_which_keys_came() {
+        let mut map: Map<String, u32> = (0..100).map(|it| (format!("key {it}"), it)).collect();
+        assert!(map.values().copied().eq(0..100));
+        map.insert("key 7".to_owned(), 1000);
+        assert_eq!(map.remove("key 9"), Some(9));
+        let expected = (0..99).map(|it| {
+            if it == 7 {
+                1000
+            } else if it == 9 {
+                99
+            } else {
+                it
+            }
+        });
+        assert!(map.values().copied().eq(expected));
+        assert_eq!(map.remove("key 9"), None);
+    }
+
+    #[test]
+    fn keys_that_are_alike_have_hashes_of_their_own() {
+        let numbers = (0..1 << 16).map(|number: u64| hash_of(&(number << 12)));
+        let texts = (0..1 << 16).map(|number| hash_of(&format!("/usr/lib/lib{number}.so")));
+        let pairs = (0..1 << 16).map(|number: u32| hash_of(&(number & 0xff, number >> 8)));
+        for mut hashes in [numbers.collect(), texts.collect(), pairs.collect::<Vec<_>>()] {
+            // Of the bits that an index looks at first, about as many values as by chance: 63 %.
+            hashes.iter_mut().for_each(|hash| *hash &= 0xffff);
+            hashes.sort_unstable();
+            hashes.dedup();
+            assert!(hashes.len() > 1 << 15, "{}", hashes.len());
+        }
+    }
+}
