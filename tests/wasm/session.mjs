@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const wasm = process.env.PERFTAB_WASM ?? fileURLToPath(new URL("../../target/wasm-bound/perftab_web_bg.wasm", import.meta.url));
 // Its JavaScript is of one build with it, and lies beside it.
-const facade = await import(new URL("perftab_web.js", pathToFileURL(wasm)));
+export const facade = await import(new URL("perftab_web.js", pathToFileURL(wasm)));
 facade.initSync({ module: readFileSync(wasm) });
 
 /** A file as the façade reads it; the worker has `FileReaderSync` in this place. */

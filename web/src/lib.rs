@@ -187,6 +187,13 @@ impl Session {
         self.0.forget_past();
     }
 
+    /// Makes what is mostly asked for first, for about as long as so many rows take; true when there is no more
+    /// to do.
+    #[wasm_bindgen(js_name = prepareFirst)]
+    pub fn prepare_first(&mut self, rows: usize) -> bool {
+        matches!(self.0.prepare_first(rows), ScanStep::Done(()))
+    }
+
     /// Makes what was last asked of a session that shows less of the same recording, for about as long as
     /// so many rows take; true when there is no more to do.
     #[wasm_bindgen(js_name = prepareToFollow)]

@@ -135,3 +135,23 @@ test("a call that is cancelled while it waits does nothing", async () => {
   graph.end();
   await assert.rejects(names, CancelledCall);
 });
+
+test("what will be looked at is made until it is looked at, or done", async () => {
+  const until = async (done: number, look: number): Promise<number> => {
+    const precedence = new Precedence();
+    await precedence.answer("open", async () => {});
+    let steps = 0;
+    let graph: Promise<void> | null = null;
+    await precedence.whileUnseen(() => {
+      steps += 1;
+      if (steps === look) {
+        graph = precedence.answer("flameGraph", async () => {});
+      }
+      return steps === done;
+    });
+    await graph;
+    return steps;
+  };
+  assert.equal(await until(5, 100), 5);
+  assert.equal(await until(100, 3), 3);
+});

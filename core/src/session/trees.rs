@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use perftab_names::Symbols;
 use perftab_perfdata::slice::Work;
-use perftab_profile::{FrameId, Profile};
+use perftab_profile::{EventOrigin, FrameId, Profile};
 use perftab_views::build::{BuiltTree, TreeDetail, build, build_in_slices};
 use perftab_views::call_tree::{CallNodeId, CallTree, Label, Ways};
 use perftab_views::ends::Ends;
@@ -365,6 +365,20 @@ impl Session {
             Some(shown) => self.make_shown(&shown, rows),
             None => ScanStep::Done(()),
         }
+    }
+
+    /// Makes what is mostly asked for first, while nobody has asked for anything yet: all samples of the first event
+    /// that has any, or of the one that has most. Goes on for about as long as so many rows take.
+    pub fn prepare_first(&mut self, rows: usize) -> ScanStep<()> {
+        let events = &self.profile.events;
+        let recorded = events.iter().take_while(|event| event.origin == EventOrigin::Recorded);
+        let samples: Vec<u64> = recorded.map(|event| event.samples).collect();
+        let most = samples.iter().copied().max().unwrap_or_default();
+        let event = match samples.first() {
+            Some(0) => samples.iter().position(|&it| it == most).unwrap_or_default(),
+            _ => 0,
+        };
+        self.make_tree(&Query { event: event as u32, ..Query::default() }, TreeDetail::Tree, rows)
     }
 
     fn make_shown(&mut self, shown: &Shown, rows: usize) -> ScanStep<()> {

@@ -42,6 +42,9 @@ type Handlers = {
   [M in HostMethod]: (args: Args<M>, context: Context) => Result<M> | Promise<Result<M>>;
 };
 
+/** Rows of a step that nobody waits for, and that whoever asks for something does. */
+const ROWS_AHEAD = 1 << 15;
+
 export class Calls {
   readonly #memory: Memory;
   readonly #beginImages: BeginImages;
@@ -76,6 +79,11 @@ export class Calls {
       this.#told.set(this.generation, this.#open.generation);
       this.#open.forgetPast();
     }
+  }
+
+  /** Goes on with what is mostly asked for first; true when there is no more to do. */
+  prepareFirst(): boolean {
+    return this.#session?.prepareFirst(ROWS_AHEAD) ?? true;
   }
 
   readonly #handlers: Handlers = {

@@ -4,6 +4,7 @@
 // opened while names arrive for the names, each slice of which makes its tree begin anew.
 
 import type { Method } from "../session/types.ts";
+import { nextTask } from "./slices.ts";
 
 /** What the user looks at, or points to, or is about to, or waits to take away. */
 const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
@@ -37,7 +38,7 @@ const BESIDE: ReadonlySet<Method> = new Set<Method>([
   "timeline",
 ]);
 
-const OPENING: ReadonlySet<Method> = new Set<Method>(["open", "openLink", "openUrl", "readSoFar"]);
+export const OPENING: ReadonlySet<Method> = new Set<Method>(["open", "openLink", "openUrl", "readSoFar"]);
 
 /** What begins at once, and then goes on beside what of it is looked at. */
 const READING: ReadonlySet<Method> = new Set<Method>(["open", "openUrl"]);
@@ -78,6 +79,13 @@ export class Precedence {
         this.#seen();
       }
     }
+  }
+
+  /** While a profile that has opened waits to be looked at, goes on with what will be: until `step` says that it is done. */
+  async whileUnseen(step: () => boolean): Promise<void> {
+    do {
+      await nextTask();
+    } while (this.#unseen !== undefined && this.#lookedAt === 0 && !step());
   }
 
   /** Resolves when nothing is looked at. */

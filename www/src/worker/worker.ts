@@ -9,7 +9,7 @@ import { Desk } from "./desk.ts";
 import { ImagesCalls } from "./images_calls.ts";
 import type { ImagesRequest, Told } from "./images_protocol.ts";
 import { beginnerOf } from "./images_worker.ts";
-import { Precedence } from "./precedence.ts";
+import { OPENING, Precedence } from "./precedence.ts";
 import { Slices } from "./slices.ts";
 import { answersByCallNode, asksByCallNode } from "./stale.ts";
 import type { Memory } from "./wasm.ts";
@@ -64,6 +64,9 @@ async function startSession(wasm: string, script: string): Promise<Answer> {
     });
     if (isStale() || (answersByCallNode(method) && generation !== calls.generation)) {
       throw { kind: "stale", message: "names have changed meanwhile" };
+    }
+    if (OPENING.has(method)) {
+      void precedence.whileUnseen(() => calls.prepareFirst());
     }
     return answer;
   };
