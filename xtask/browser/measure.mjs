@@ -27,7 +27,7 @@ const MOVES = 120;
 for (let run = 0; run < Number(runs); run++) {
   const { browser, page, errors, close } = await launch({ reducedMotion: "no-preference" });
   await page.addInitScript(observe);
-  await page.addInitScript(observeCalls);
+  await page.addInitScript(observeCalls, "silence");
   await page.goto(pathToFileURL(resolve(html)).href);
   const chooser = page.waitForEvent("filechooser");
   await page.getByRole("button", { name: "Choose files" }).click();
