@@ -15,7 +15,8 @@
 
 use std::ops::Range;
 
-use perftab_perfdata::decode::sample::RawSample;
+use perftab_perfdata::decode::ByteOrder;
+use perftab_perfdata::decode::sample::{RawSample, Words};
 use perftab_perfdata::format::record::{
     CONTEXT_GUEST, CONTEXT_GUEST_KERNEL, CONTEXT_GUEST_USER, CONTEXT_HYPERVISOR, CONTEXT_KERNEL,
     CONTEXT_MARKER_MIN, CONTEXT_USER, CONTEXT_USER_DEFERRED, misc,
@@ -177,25 +178,28 @@ impl CallChains {
         let start = self.frames.len();
         let mut walk = Walk::new(context_of_cpu_mode(cpu_mode));
         let mut words = sample.call_chain.iter();
-        let mut before = None;
-        while let Some(word) = words.next() {
-            let after = before.replace(word);
-            if word >= CONTEXT_MARKER_MIN {
-                self.end_unmapped_run(profile, &mut walk);
-                if word == CONTEXT_USER_DEFERRED {
-                    // The cookie of a record that this version does not read.
-                    words.next();
-                }
-                walk.context = context_of_marker(word).unwrap_or(walk.context);
-                walk.exact = true;
+        let mut next = words.next();
+        while let Some(word) = next {
+            if word < CONTEXT_MARKER_MIN {
+                next = self.words(profile, (&mut *kernels, user), word, &mut words, &mut walk);
                 continue;
             }
-            self.word(profile, kernels, user, word, &mut walk);
-            if let (Some(CONTEXT_USER), UserPart::Calls(calls)) = (after, user_part) {
+            self.end_unmapped_run(profile, &mut walk);
+            if word == CONTEXT_USER_DEFERRED {
+                // The cookie of a record that this version does not read.
+                words.next();
+            }
+            walk.context = context_of_marker(word).unwrap_or(walk.context);
+            walk.exact = true;
+            next = words.next();
+            if let (CONTEXT_USER, UserPart::Calls(calls), Some(first)) = (word, user_part, next)
+                && first < CONTEXT_MARKER_MIN
+            {
+                self.word(profile, (&mut *kernels, user), first, &mut walk);
                 for call in calls.iter().filter(|call| call.from != 0) {
                     // Where it calls, not where it returns to.
                     walk.exact = true;
-                    self.word(profile, kernels, user, call.from, &mut walk);
+                    self.word(profile, (&mut *kernels, user), call.from, &mut walk);
                 }
                 break;
             }
@@ -203,12 +207,12 @@ impl CallChains {
         if let UserPart::Called(pointer) = user_part {
             self.end_unmapped_run(profile, &mut walk);
             walk = Walk { context: Context::User, exact: true, ..walk };
-            self.word(profile, kernels, user, pointer, &mut walk);
+            self.word(profile, (&mut *kernels, user), pointer, &mut walk);
         }
         self.end_unmapped_run(profile, &mut walk);
         if self.frames.len() == start && sample.ip != 0 {
             walk = Walk::new(context_of_cpu_mode(cpu_mode));
-            self.word(profile, kernels, user, sample.ip, &mut walk);
+            self.word(profile, (kernels, user), sample.ip, &mut walk);
             self.end_unmapped_run(profile, &mut walk);
         }
         self.frames[start..].reverse();
@@ -216,36 +220,73 @@ impl CallChains {
         walk.outermost
     }
 
-    #[inline(always)]
     fn word(
         &mut self,
         profile: &mut Profile,
-        kernels: &mut Kernels,
-        user: &AddressSpace,
+        spaces: (&mut Kernels, &AddressSpace),
         word: u64,
         walk: &mut Walk,
     ) {
-        let address = if walk.exact { word } else { word.wrapping_sub(1) };
+        self.words(profile, spaces, word, &mut Words::new(&[], ByteOrder::Little).iter(), walk);
+    }
+
+    /// A word and those behind it, up to the next marker, which is the answer. What they point into is
+    /// asked once, not for each.
+    fn words(
+        &mut self,
+        profile: &mut Profile,
+        (kernels, user): (&mut Kernels, &AddressSpace),
+        first: u64,
+        rest: &mut impl Iterator<Item = u64>,
+        walk: &mut Walk,
+    ) -> Option<u64> {
+        let words = (first, rest);
+        match walk.context {
+            Context::User => self.each_word(profile, words, walk, |chains, profile, address| {
+                chains.user_frame(profile, user, address)
+            }),
+            Context::Kernel => self.each_word(profile, words, walk, |chains, profile, address| {
+                chains.kernel_frame(profile, &mut kernels.host, address)
+            }),
+            context => self.each_word(profile, words, walk, |chains, profile, address| {
+                let guests = &mut kernels.guests;
+                match context {
+                    Context::GuestKernel => chains.kernel_frame(profile, guests, address),
+                    Context::GuestUser => {
+                        chains.foreign_frame(profile, "[guest]", Version::GUEST_USERS, address)
+                    }
+                    Context::Hypervisor => {
+                        chains.foreign_frame(profile, "[hypervisor]", Version::HYPERVISOR, address)
+                    }
+                    Context::Unknown | Context::User | Context::Kernel => None,
+                }
+            }),
+        }
+    }
+
+    #[inline(always)]
+    fn each_word(
+        &mut self,
+        profile: &mut Profile,
+        (first, rest): (u64, &mut impl Iterator<Item = u64>),
+        walk: &mut Walk,
+        mut frame: impl FnMut(&mut Self, &mut Profile, u64) -> Option<FrameId>,
+    ) -> Option<u64> {
+        let mut address = if walk.exact { first } else { first.wrapping_sub(1) };
         walk.exact = false;
-        let frame = match walk.context {
-            Context::Kernel => self.kernel_frame(profile, &mut kernels.host, address),
-            Context::User => self.user_frame(profile, user, address),
-            Context::GuestKernel => self.kernel_frame(profile, &mut kernels.guests, address),
-            Context::GuestUser => {
-                self.foreign_frame(profile, "[guest]", Version::GUEST_USERS, address)
+        loop {
+            match frame(self, profile, address) {
+                Some(frame) => {
+                    self.end_unmapped_run(profile, walk);
+                    self.frames.push(frame);
+                    walk.outermost = Outermost::Mapped;
+                }
+                None => walk.unmapped += 1,
             }
-            Context::Hypervisor => {
-                self.foreign_frame(profile, "[hypervisor]", Version::HYPERVISOR, address)
+            match rest.next() {
+                Some(word) if word < CONTEXT_MARKER_MIN => address = word.wrapping_sub(1),
+                end => return end,
             }
-            Context::Unknown => None,
-        };
-        match frame {
-            Some(frame) => {
-                self.end_unmapped_run(profile, walk);
-                self.frames.push(frame);
-                walk.outermost = Outermost::Mapped;
-            }
-            None => walk.unmapped += 1,
         }
     }
 
