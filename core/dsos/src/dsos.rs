@@ -1,7 +1,6 @@
 //! Mapped files and what identifies them.
 
-use perftab_perfdata::map::Map;
-use std::collections::BTreeSet;
+use perftab_perfdata::map::{Map, Set};
 use std::ops::Range;
 
 use perftab_perfdata::format::{BuildId, IdLength};
@@ -127,7 +126,7 @@ pub struct KernelPlace {
     pub range: Option<Range<u64>>,
     /// Other references that were recorded: of a module that was loaded again. A kernel does not
     /// move, so one that has any has no known place.
-    pub moved_to: BTreeSet<u64>,
+    pub moved_to: Set<u64>,
 }
 
 impl KernelPlace {

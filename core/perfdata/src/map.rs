@@ -2,171 +2,26 @@
 //!
 //! `std`'s tables are compiled again for each type of key and value, with all that they do to grow: about 1.5 kB of
 //! WebAssembly each, of which core had a hundred. Here what is in a map lies in a [`Vec`], in the order in which it
-//! came, and one kind of [`Index`] finds it. So what is gone through is in the same order everywhere.
+//! came, and one kind of index finds it. So what is gone through is in the same order everywhere. Where that
+//! has to be the order of keys, they are sorted once, at the end: a `BTreeMap` is 3 kB for each type.
 //!
 //! Hashes are of a few multiplications: SipHash takes several times as long. Whoever writes keys that collide can
 //! make a map slow, as with `std`'s in WebAssembly, which has no random numbers either.
 
+mod index;
+mod set;
+
 use std::borrow::Borrow;
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::ops::Index as At;
 
-/// Finds places by the hash of what is there. Open addressing with linear probing; a slot holds half of the hash, so
-/// that what it leads to, which is seldom in the processor's cache, is asked only where the answer will be yes.
-#[derive(Clone, Debug, Default)]
-pub struct Index {
-    /// The length is a power of two, or zero.
-    slots: Vec<Slot>,
-    taken: usize,
-}
+use index::{Index, hash_of};
+use serde::{Serialize, Serializer};
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    hash: u32,
-    /// Place + 1; 0 is free.
-    taken: u32,
-}
+pub use set::Set;
 
-/// Slots of the smallest index.
-const LEAST: usize = 8;
-
-impl Index {
-    /// The place of this hash for which `equals` holds.
-    pub fn find(&self, hash: u32, equals: &dyn Fn(usize) -> bool) -> Option<usize> {
-        self.slot_of(hash, equals).map(|at| self.slots[at].taken as usize - 1)
-    }
-
-    /// Adds a place that is not in it.
-    pub fn add(&mut self, hash: u32, place: usize) {
-        // Sparse enough for a look-up that fails, as most do while a map fills.
-        if (self.taken + 1) * 3 > self.slots.len() * 2 {
-            let length = (self.slots.len() * 2).max(LEAST);
-            let old = std::mem::replace(&mut self.slots, vec![Slot::default(); length]);
-            old.into_iter().filter(|slot| slot.taken != 0).for_each(|slot| self.put(slot));
-        }
-        self.taken += 1;
-        self.put(Slot { hash, taken: place as u32 + 1 });
-    }
-
-    /// Takes a place out, and gives it to what was at another, unless that is the same.
-    fn remove(&mut self, (hash, place): (u32, usize), (moved_hash, moved): (u32, usize)) {
-        if let Some(at) = self.slot_of(hash, &|it| it == place) {
-            self.free(at);
-        }
-        if let Some(at) = self.slot_of(moved_hash, &|it| it == moved) {
-            self.slots[at].taken = place as u32 + 1;
-        }
-    }
-
-    fn clear(&mut self) {
-        self.slots.clear();
-        self.taken = 0;
-    }
-
-    fn slot_of(&self, hash: u32, equals: &dyn Fn(usize) -> bool) -> Option<usize> {
-        let mask = self.slots.len().checked_sub(1)?;
-        let mut at = hash as usize & mask;
-        loop {
-            let slot = self.slots[at];
-            if slot.taken == 0 {
-                return None;
-            }
-            if slot.hash == hash && equals(slot.taken as usize - 1) {
-                return Some(at);
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    fn put(&mut self, slot: Slot) {
-        let mask = self.slots.len() - 1;
-        let mut at = slot.hash as usize & mask;
-        while self.slots[at].taken != 0 {
-            at = (at + 1) & mask;
-        }
-        self.slots[at] = slot;
-    }
-
-    /// Frees a slot, and moves up those behind it that could not have theirs: a look-up ends at a free one.
-    fn free(&mut self, mut free: usize) {
-        let mask = self.slots.len() - 1;
-        self.taken -= 1;
-        let mut at = free;
-        loop {
-            self.slots[free] = Slot::default();
-            loop {
-                at = (at + 1) & mask;
-                let slot = self.slots[at];
-                if slot.taken == 0 {
-                    return;
-                }
-                // As far from where it would be as from the free slot, or farther.
-                let distance = at.wrapping_sub(slot.hash as usize) & mask;
-                if distance >= at.wrapping_sub(free) & mask {
-                    self.slots[free] = slot;
-                    free = at;
-                    break;
-                }
-            }
-        }
-    }
-}
-
-/// Mixes what a key is made of.
-#[derive(Default)]
-struct Mixer(u64);
-
-impl Mixer {
-    fn mix(&mut self, word: u64) {
-        let mixed = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ (mixed >> 32);
-    }
-}
-
-impl Hasher for Mixer {
-    #[inline(never)]
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks();
-        for &word in words {
-            self.mix(u64::from_le_bytes(word));
-        }
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        self.mix(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
-    }
-
-    fn write_u8(&mut self, number: u8) {
-        self.mix(number.into());
-    }
-
-    fn write_u16(&mut self, number: u16) {
-        self.mix(number.into());
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.mix(number.into());
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.mix(number);
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.mix(number as u64);
-    }
-
-    fn finish(&self) -> u64 {
-        let mixed = self.0.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed ^ (mixed >> 32)
-    }
-}
-
-fn hash_of<K: Hash + ?Sized>(key: &K) -> u32 {
-    let mut mixer = Mixer::default();
-    key.hash(&mut mixer);
-    mixer.finish() as u32
-}
+use crate::sorting::sort_by;
 
 /// As `std`'s `HashMap`, but that it is gone through in the order in which keys came; where one was removed, the
 /// last one has its place.
@@ -231,7 +86,7 @@ impl<K, V> Map<K, V> {
     /// Bytes of memory held, without what is in them.
     pub fn memory(&self) -> usize {
         let Self { entries, index } = self;
-        entries.capacity() * size_of::<(K, V)>() + index.slots.capacity() * size_of::<Slot>()
+        entries.capacity() * size_of::<(K, V)>() + index.memory()
     }
 
     /// Empties it.
@@ -244,6 +99,22 @@ impl<K, V> Map<K, V> {
     pub fn drain(&mut self) -> impl Iterator<Item = (K, V)> + '_ {
         self.index.clear();
         self.entries.drain(..)
+    }
+}
+
+impl<K: Ord, V> Map<K, V> {
+    /// All of them in the order of keys.
+    pub fn sorted(&self) -> Vec<(&K, &V)> {
+        let mut entries: Vec<_> = self.iter().collect();
+        sort_by(&mut entries, |one, other| one.0.cmp(other.0));
+        entries
+    }
+
+    /// The same, and nothing else.
+    pub fn into_sorted(self) -> Vec<(K, V)> {
+        let mut entries = self.entries;
+        sort_by(&mut entries, |one, other| one.0.cmp(&other.0));
+        entries
     }
 }
 
@@ -481,121 +352,17 @@ impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Map<K, V> {
     }
 }
 
-/// As `std`'s `HashSet`, in the order of a [`Map`].
-#[derive(Clone)]
-pub struct Set<K>(Map<K, ()>);
-
-impl<K> Default for Set<K> {
-    fn default() -> Self {
-        Self(Map::default())
-    }
-}
-
-impl<K> Set<K> {
-    /// An empty one.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// How many it has.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// True if it has none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &K> + Clone {
-        self.0.keys()
-    }
-
-    /// Empties it.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-}
-
-impl<K: Hash + Eq> Set<K> {
-    /// Whether it has this one.
-    pub fn contains<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q>,
-    {
-        self.0.contains_key(key)
-    }
-
-    /// Adds one; false if it is there already.
-    pub fn insert(&mut self, key: K) -> bool {
-        self.0.insert(key, ()).is_none()
-    }
-
-    /// Takes one out; false if it is not there.
-    pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> bool
-    where
-        K: Borrow<Q>,
-    {
-        self.0.remove(key).is_some()
-    }
-}
-
-impl<K: Hash + Eq> Extend<K> for Set<K> {
-    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
-        self.0.extend(keys.into_iter().map(|key| (key, ())));
-    }
-}
-
-impl<K: Hash + Eq> FromIterator<K> for Set<K> {
-    fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
-        let mut set = Self::default();
-        set.extend(keys);
-        set
-    }
-}
-
-impl<K: Hash + Eq, const N: usize> From<[K; N]> for Set<K> {
-    fn from(keys: [K; N]) -> Self {
-        keys.into_iter().collect()
-    }
-}
-
-impl<K> IntoIterator for Set<K> {
-    type Item = K;
-    type IntoIter = std::iter::Map<std::vec::IntoIter<(K, ())>, fn((K, ())) -> K>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter().map(|(key, ())| key)
-    }
-}
-
-impl<'a, K> IntoIterator for &'a Set<K> {
-    type Item = &'a K;
-    type IntoIter = std::iter::Map<std::slice::Iter<'a, (K, ())>, fn(&'a (K, ())) -> &'a K>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.entries.iter().map(|(key, ())| key)
-    }
-}
-
-impl<K: Hash + Eq> PartialEq for Set<K> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl<K: Hash + Eq> Eq for Set<K> {}
-
-impl<K: fmt::Debug> fmt::Debug for Set<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter()).finish()
+/// In the order of keys.
+impl<K: Serialize + Ord, V: Serialize> Serialize for Map<K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.sorted())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+    use std::hash::Hasher;
 
     use super::*;
 
@@ -669,6 +436,19 @@ mod tests {
         });
         assert!(map.values().copied().eq(expected));
         assert_eq!(map.remove("key 9"), None);
+    }
+
+    #[test]
+    fn what_is_sorted_or_written_is_in_the_order_of_keys() {
+        let map: Map<&str, u32> = [("b", 1), ("c", 2), ("a", 3)].into();
+        assert_eq!(map.sorted(), [(&"a", &3), (&"b", &1), (&"c", &2)]);
+        assert_eq!(serde_json::to_string(&map).expect("JSON"), r#"{"a":3,"b":1,"c":2}"#);
+        assert_eq!(map.into_sorted(), [("a", 3), ("b", 1), ("c", 2)]);
+        let set: Set<u32> = [3, 1, 2].into();
+        assert_eq!(set.sorted(), [&1, &2, &3]);
+        let written = serde_json::to_string(&set).expect("JSON");
+        assert_eq!(written, "[1,2,3]");
+        assert_eq!(serde_json::from_str::<Set<u32>>(&written).expect("numbers"), set);
     }
 
     #[test]

@@ -4,8 +4,7 @@
 //! WebAssembly a call, and a third of a megabyte for all of core before these took their place. Here one
 //! sort orders places, and then what stands there is swapped. [`sort_by_numbers`] takes as long as the
 //! slice's sort, or less, since it looks each number up once. The others compare through a pointer, and
-//! take up to twice as long. To collect into an ordered set or map sorts, too, and brings that code along;
-//! to extend one does not.
+//! take up to twice as long.
 use std::cmp::Ordering;
 
 /// As `slice::sort`.

@@ -26,7 +26,7 @@ impl Profile {
             digest.word(event.samples);
             digest.word(event.weight);
         }
-        for (name, &count) in &self.records {
+        for (name, &count) in self.records.sorted() {
             digest.text(name);
             digest.word(count);
         }

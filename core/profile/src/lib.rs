@@ -20,7 +20,7 @@ mod stacks;
 mod strings;
 mod threads;
 
-use std::collections::BTreeMap;
+use perftab_perfdata::map::Map;
 use std::ops::Range;
 
 use perftab_dsos::index_types;
@@ -135,11 +135,11 @@ pub struct Profile {
     /// Its clocks.
     pub clocks: Clocks,
     /// Records by the name of their type.
-    pub records: BTreeMap<&'static str, u64>,
+    pub records: Map<&'static str, u64>,
     /// What was dropped.
     pub lost: Lost,
     /// Control groups, by the id that samples have.
-    pub cgroups: BTreeMap<u64, Cgroup>,
+    pub cgroups: Map<u64, Cgroup>,
     /// Times off the CPU that are in no derived event: how they ended was not recorded.
     pub unfinished_off_cpu: u64,
     /// What was passed over of AUX areas.

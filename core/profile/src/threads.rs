@@ -3,7 +3,7 @@
 //! A process that calls exec is a new [`Process`]: its mappings and its name are others. A thread
 //! that is renamed is a new [`Thread`]. So a sample's thread says what ran at that time.
 
-use std::collections::BTreeMap;
+use perftab_perfdata::map::Map;
 
 use super::{ProcessId, StringId, ThreadId};
 
@@ -45,7 +45,7 @@ pub struct Threads {
     /// By [`ThreadId`].
     pub threads: Vec<Thread>,
     /// Namespaces of the processes that any are recorded of.
-    pub namespaces: BTreeMap<ProcessId, Namespaces>,
+    pub namespaces: Map<ProcessId, Namespaces>,
 }
 
 impl Threads {

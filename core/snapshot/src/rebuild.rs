@@ -5,7 +5,6 @@
 //! addresses made up here; no file names them again.
 
 use perftab_perfdata::map::Map;
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use perftab_names::{FileId, FunctionId, Inlining, Level, Provenance, Symbols};
@@ -100,7 +99,7 @@ pub(super) struct Rebuild {
     chain_ids: Map<(Option<usize>, WrittenLevel), usize>,
     made_up: u64,
     /// By DSO that was collapsed, its frame.
-    whole_dsos: BTreeMap<DsoId, FrameId>,
+    whole_dsos: Map<DsoId, FrameId>,
     /// Levels of all chains.
     levels: usize,
     groups: Vec<Group>,
@@ -121,7 +120,7 @@ impl Rebuild {
             chains: Vec::new(),
             chain_ids: Map::new(),
             made_up: MADE_UP,
-            whole_dsos: BTreeMap::new(),
+            whole_dsos: Map::new(),
             levels: 0,
             groups: Vec::new(),
         }
@@ -390,7 +389,7 @@ impl Rebuild {
                 symbols.set_known(chains[index].frame, &levels);
             }
         }
-        for (dso, frame) in whole_dsos {
+        for (dso, frame) in whole_dsos.into_sorted() {
             let name = profile.dsos.get(dso).name();
             let function = symbols.named(dso, name, Provenance::Unnamed);
             let level = Level { function, file: None, line: None, inlining: Inlining::Called };

@@ -1,7 +1,7 @@
 //! What a recording says of itself: `perftab info`, and the ledger of DSOs.
 
+use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort_by, sort_by_key};
-use std::collections::{BTreeMap, BTreeSet};
 
 use perftab_names::{Attempt, Hint, Status, hints};
 use perftab_perfdata::decode::ByteOrder;
@@ -47,7 +47,8 @@ pub struct ProfileInfo {
     /// SAMPLE records.
     pub samples: u64,
     /// Records by type.
-    pub records: BTreeMap<&'static str, u64>,
+    #[cfg_attr(feature = "typescript", tsify(type = "Record<string, number>"))]
+    pub records: Map<&'static str, u64>,
     /// Processes, between execs.
     #[serde(serialize_with = "serialize_weight")]
     pub processes: u64,
@@ -146,7 +147,7 @@ pub struct CgroupInfo {
 }
 
 fn cgroups(profile: &Profile) -> Vec<CgroupInfo> {
-    let mut cgroups: Vec<_> = profile.cgroups.iter().collect();
+    let mut cgroups = profile.cgroups.sorted();
     sort_by_key(&mut cgroups, |(_, cgroup)| std::cmp::Reverse(cgroup.samples));
     let info = |(id, cgroup): (&u64, &Cgroup)| CgroupInfo {
         id: id.to_string(),
@@ -169,8 +170,7 @@ pub struct NamespaceCounts {
 impl NamespaceCounts {
     fn of(threads: &Threads) -> Self {
         let distinct = |namespace: fn(&Namespaces) -> Option<u64>| {
-            let mut distinct = BTreeSet::new();
-            distinct.extend(threads.namespaces.values().filter_map(namespace));
+            let distinct: Set<u64> = threads.namespaces.values().filter_map(namespace).collect();
             distinct.len() as u32
         };
         Self { pid: distinct(|it| it.pid), mount: distinct(|it| it.mount) }

@@ -38,9 +38,8 @@ mod time_order;
 mod times;
 mod trees;
 
-use perftab_perfdata::map::Set;
+use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::sort_by_key;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use perftab_export::script;
@@ -123,7 +122,7 @@ pub struct Session {
     /// What trees of ranges are made from, if any were asked for.
     ranges: ranges::Ranges,
     /// By event: the usual distance between samples.
-    distances: BTreeMap<u32, u64>,
+    distances: Map<u32, u64>,
     /// What links are made of, if any were asked for.
     link_cache: share::LinkCache,
     /// Changes whenever names do; ids of call nodes are of one generation.
@@ -159,7 +158,7 @@ impl Session {
             vouched: Set::new(),
             trees: trees::Trees::default(),
             next_trees: trees::Trees::default(),
-            distances: BTreeMap::new(),
+            distances: Map::new(),
             ranges: ranges::Ranges::default(),
             times: times::Times::default(),
             link_cache: share::LinkCache::default(),

@@ -1,7 +1,7 @@
 //! Functions and coverage in one answer: `perftab report`.
 
+use perftab_perfdata::map::Map;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use perftab_names::{Provenance, Symbols};
@@ -104,7 +104,8 @@ pub struct Coverage {
     /// Samples whose innermost frame has a forced name.
     pub forced_leaves: u64,
     /// Samples by the status of the DSO that they ended in.
-    pub by_status: BTreeMap<&'static str, u64>,
+    #[cfg_attr(feature = "typescript", tsify(type = "Record<string, number>"))]
+    pub by_status: Map<&'static str, u64>,
     /// Stacks known to have been cut; null where that is not known, as of a link or a part.
     pub truncated_stacks: Option<u64>,
 }
@@ -138,7 +139,7 @@ pub struct DsoShare {
 impl Coverage {
     fn new(
         frames: &FrameCoverage,
-        by_status: BTreeMap<&'static str, u64>,
+        by_status: Map<&'static str, u64>,
         truncated: Option<u64>,
     ) -> Self {
         Self {
@@ -178,8 +179,8 @@ impl Session {
         }
     }
 
-    fn by_status(&self, uses: &[DsoUse]) -> BTreeMap<&'static str, u64> {
-        let mut by_status = BTreeMap::new();
+    fn by_status(&self, uses: &[DsoUse]) -> Map<&'static str, u64> {
+        let mut by_status = Map::new();
         for (id, used) in uses.iter().enumerate() {
             let status = self.ledger.row(DsoId(id as u32)).status.name();
             *by_status.entry(status).or_default() += used.leaf_samples;

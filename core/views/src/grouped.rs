@@ -3,11 +3,9 @@
 //! Each sample counts once for every row that it is anywhere in, and ends in one row: the sums of
 //! self are the whole. What is in no mapping is a row of its own among DSOs and files.
 
-use perftab_perfdata::map::Entry;
-use perftab_perfdata::map::Map;
+use perftab_perfdata::map::{Entry, Map};
 use perftab_perfdata::sorting::sort_by;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use perftab_names::{ByFunction, FileId, FunctionId, Symbols};
 use perftab_perfdata::text::printable;
@@ -119,7 +117,7 @@ pub fn by_thread(
             sums[thread.index()].add(filter.sum(row));
         }
     }
-    let mut of_tid: BTreeMap<u32, (Thread, Sum)> = BTreeMap::new();
+    let mut of_tid: Map<u32, (Thread, Sum)> = Map::new();
     let threads = profile.threads.threads.iter().zip(sums);
     for (&thread, sum) in threads.filter(|(_, sum)| sum.samples > 0) {
         let (last, all) = of_tid.entry(thread.tid).or_insert((thread, Sum::default()));
@@ -127,7 +125,7 @@ pub fn by_thread(
         all.add(sum);
     }
     let labels = Labels::new(profile, symbols);
-    let shown = of_tid.into_iter().map(|(tid, (thread, sum))| {
+    let shown = of_tid.into_sorted().into_iter().map(|(tid, (thread, sum))| {
         let process = profile.threads.process(thread.process);
         GroupRow {
             id: Some(tid),

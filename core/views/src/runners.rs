@@ -1,8 +1,8 @@
 //! Who ran something: the processes that have samples of it, most samples first.
 
+use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::sort_by_key;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 use perftab_perfdata::text::printable;
 use perftab_profile::{ProcessId, Profile, ThreadId};
@@ -50,7 +50,7 @@ impl RunnerCounts {
     }
 
     pub fn finish(&self, profile: &Profile) -> Runners {
-        let mut of: BTreeMap<ProcessId, (BTreeSet<u32>, u64)> = BTreeMap::new();
+        let mut of: Map<ProcessId, (Set<u32>, u64)> = Map::new();
         let ran = self.0.iter().zip(&profile.threads.threads).filter(|&(&samples, _)| samples > 0);
         for (samples, thread) in ran {
             let (threads, sum) = of.entry(thread.process).or_default();
@@ -58,6 +58,7 @@ impl RunnerCounts {
             *sum = sum.saturating_add(*samples);
         }
         let mut processes: Vec<Runner> = of
+            .into_sorted()
             .into_iter()
             .map(|(id, (threads, samples))| {
                 let process = profile.threads.process(id);

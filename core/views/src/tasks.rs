@@ -3,7 +3,6 @@
 use perftab_perfdata::map::Map;
 use perftab_perfdata::slice::{Slice, at_once};
 use perftab_perfdata::sorting::sort_by_key;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use perftab_perfdata::text::printable;
@@ -61,7 +60,7 @@ pub struct TaskSums {
     /// By [`ThreadId`].
     pub threads: Vec<Span>,
     /// By CPU.
-    pub cpus: BTreeMap<u16, Span>,
+    cpus: Map<u16, Span>,
     /// What steps leave.
     left: RemainingSamples,
 }
@@ -108,7 +107,7 @@ impl TaskSums {
         let samples = &profile.samples;
         let first_time = profile.first_time();
         let threads = vec![Span::default(); profile.threads.threads.len()];
-        let mut sums = Self { threads, cpus: BTreeMap::new(), left };
+        let mut sums = Self { threads, cpus: Map::new(), left };
         let mut rows = 0..samples.len();
         while let Some(part) = slice.part(&mut rows).await {
             // Neighbours are often of one CPU, and a look-up for each would cost more than the rest.
@@ -134,6 +133,13 @@ impl TaskSums {
         sums
     }
 
+    /// Those of each CPU in order; samples that do not say on which they were are on none.
+    pub fn cpus(&self) -> Vec<(u16, Span)> {
+        let mut cpus = self.cpus.clone().into_sorted();
+        cpus.retain(|(cpu, _)| *cpu != NO_CPU);
+        cpus
+    }
+
     fn add_cpu(&mut self, (cpu, span): (u16, Span)) {
         if span.sum.samples > 0 {
             self.cpus.entry(cpu).or_default().merge(span);
@@ -142,8 +148,8 @@ impl TaskSums {
 
     /// The processes that have samples, by pid. A pid that was used again is one process; it has the
     /// name, as its threads have, under which most was sampled.
-    pub fn processes(&self, profile: &Profile) -> BTreeMap<u32, ProcessSums> {
-        let mut processes: BTreeMap<u32, ProcessSums> = BTreeMap::new();
+    pub fn processes(&self, profile: &Profile) -> Vec<(u32, ProcessSums)> {
+        let mut processes: Map<u32, ProcessSums> = Map::new();
         let sampled = self.threads.iter().enumerate().filter(|(_, span)| span.sum.samples > 0);
         for (id, &span) in sampled {
             let thread = profile.threads.thread(ThreadId(id as u32));
@@ -152,17 +158,17 @@ impl TaskSums {
             sums.named.add(process.name, span);
             sums.threads.entry(thread.tid).or_default().add(thread.name, span);
         }
-        processes
+        processes.into_sorted()
     }
 }
 
-/// A process and its threads, by tid.
+/// A process and its threads.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessSums {
     /// All of it.
     pub named: NamedSpan,
     /// Its threads.
-    pub threads: BTreeMap<u32, NamedSpan>,
+    pub threads: Map<u32, NamedSpan>,
 }
 
 /// What had one number, perhaps under several names.
@@ -283,7 +289,7 @@ pub struct CpuRow {
     pub samples: u64,
 }
 
-/// The rows that these sums make. Samples that do not say on which CPU they were are on none.
+/// The rows that these sums make.
 pub fn rows(profile: &Profile, sums: &TaskSums) -> TaskRows {
     let times = |span: Span| span.times.unwrap_or_default();
     let mut processes: Vec<ProcessRow> = sums
@@ -292,7 +298,8 @@ pub fn rows(profile: &Profile, sums: &TaskSums) -> TaskRows {
         .map(|(pid, process)| {
             let mut threads: Vec<ThreadRow> = process
                 .threads
-                .iter()
+                .sorted()
+                .into_iter()
                 .map(|(&tid, named)| {
                     let NamedSpan { span, .. } = *named;
                     let (start, end) = times(span);
@@ -309,7 +316,7 @@ pub fn rows(profile: &Profile, sums: &TaskSums) -> TaskRows {
         })
         .collect();
     sort_by_key(&mut processes, |row| std::cmp::Reverse(row.weight));
-    let cpus = sums.cpus.iter().filter(|&(&cpu, _)| cpu != NO_CPU);
-    let cpus = cpus.map(|(&cpu, span)| CpuRow { cpu, samples: span.sum.samples }).collect();
+    let cpus = sums.cpus().into_iter();
+    let cpus = cpus.map(|(cpu, span)| CpuRow { cpu, samples: span.sum.samples }).collect();
     TaskRows { processes, cpus }
 }

@@ -8,7 +8,6 @@ use perftab_perfdata::map::Map;
 use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_key;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use perftab_names::Symbols;
@@ -22,7 +21,7 @@ use crate::filter::Filter;
 use crate::label::{Kind, Labels, OwnCode};
 use crate::sample_spans::SampleSpans;
 use crate::serialize_weight;
-use crate::tasks::{self, NO_CPU, ProcessSums, Span, TaskSums};
+use crate::tasks::{self, ProcessSums, Span, TaskSums};
 use crate::weights::Sum;
 
 /// Kinds that areas are stacked of: [`Kind::Own`] to [`Kind::Unnamed`], and what is no code.
@@ -238,11 +237,11 @@ type Planned = (Track, Span);
 fn plan(profile: &Profile, sums: &TaskSums, request: &TimelineRequest) -> Vec<Planned> {
     let mut all = Span::default();
     sums.threads.iter().for_each(|&span| all.merge(span));
-    let cpus = || sums.cpus.iter().filter(|&(&cpu, _)| cpu != NO_CPU);
-    let sub = if cpus().next().is_none() { String::new() } else { cpus().count().to_string() };
+    let cpus = sums.cpus();
+    let sub = if cpus.is_empty() { String::new() } else { cpus.len().to_string() };
     let mut tracks = vec![planned("all", "All CPUs".to_owned(), sub, all)];
     match request.by {
-        TrackBy::Cpu => tracks.extend(cpus().map(|(&cpu, &span)| {
+        TrackBy::Cpu => tracks.extend(cpus.into_iter().map(|(cpu, span)| {
             let (track, span) =
                 planned(&format!("c{cpu}"), format!("CPU {cpu}"), String::new(), span);
             (Track { cpu: Some(cpu), ..track }, span)
@@ -250,7 +249,7 @@ fn plan(profile: &Profile, sums: &TaskSums, request: &TimelineRequest) -> Vec<Pl
         TrackBy::Thread => {
             let processes = sums.processes(profile);
             let mut threads: Vec<Planned> =
-                processes.iter().flat_map(|(&pid, it)| threads(profile, pid, it, 0)).collect();
+                processes.iter().flat_map(|(pid, it)| threads(profile, *pid, it, 0)).collect();
             in_order(&mut threads, request.sort);
             tracks.extend(threads);
         }
@@ -258,10 +257,12 @@ fn plan(profile: &Profile, sums: &TaskSums, request: &TimelineRequest) -> Vec<Pl
             let processes = sums.processes(profile);
             let mut headers = process_headers(profile, &processes);
             in_order(&mut headers, request.sort);
+            let processes: Map<u32, ProcessSums> = processes.into_iter().collect();
             for header in headers {
                 let opened = header.0.pid.filter(|pid| request.open.contains(pid));
                 tracks.push(header);
-                if let Some((&pid, process)) = opened.and_then(|pid| processes.get_key_value(&pid))
+                if let Some((pid, process)) =
+                    opened.and_then(|pid| Some((pid, processes.get(&pid)?)))
                 {
                     let mut threads = threads(profile, pid, process, 1);
                     in_order(&mut threads, request.sort);
@@ -274,11 +275,11 @@ fn plan(profile: &Profile, sums: &TaskSums, request: &TimelineRequest) -> Vec<Pl
 }
 
 /// Processes by name; of several of one name each says its pid.
-fn process_headers(profile: &Profile, processes: &BTreeMap<u32, ProcessSums>) -> Vec<Planned> {
-    let names: Vec<String> = processes.values().map(|it| it.named.name(profile)).collect();
+fn process_headers(profile: &Profile, processes: &[(u32, ProcessSums)]) -> Vec<Planned> {
+    let names: Vec<String> = processes.iter().map(|(_, it)| it.named.name(profile)).collect();
     let mut named: Map<&str, u32> = Map::new();
     names.iter().for_each(|name| *named.entry(name).or_default() += 1);
-    let headers = processes.iter().zip(&names).map(|((&pid, process), name)| {
+    let headers = processes.iter().zip(&names).map(|((pid, process), name)| {
         let label = if named[name.as_str()] > 1 { format!("{name} ({pid})") } else { name.clone() };
         let threads = process.threads.len() as u32;
         let sub = match threads {
@@ -286,13 +287,13 @@ fn process_headers(profile: &Profile, processes: &BTreeMap<u32, ProcessSums>) ->
             count => format!("{count} threads"),
         };
         let (track, span) = planned(&format!("p{pid}"), label, sub, process.named.span);
-        (Track { pid: Some(pid), threads, ..track }, span)
+        (Track { pid: Some(*pid), threads, ..track }, span)
     });
     headers.collect()
 }
 
 fn threads(profile: &Profile, pid: u32, process: &ProcessSums, level: u8) -> Vec<Planned> {
-    let threads = process.threads.iter().map(|(&tid, named)| {
+    let threads = process.threads.sorted().into_iter().map(|(&tid, named)| {
         let sub = format!("tid {tid}");
         let (track, span) = planned(&format!("t{tid}"), named.name(profile), sub, named.span);
         (Track { pid: Some(pid), tid: Some(tid), level, ..track }, span)

@@ -93,7 +93,8 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
         let (records, bytes) = (grouped(info.aux.records), grouped(info.aux.bytes));
         fact("AUX data", &format!("{records} pieces, {bytes} bytes, passed over"))?;
     }
-    let records = info.records.iter().map(|(name, count)| format!("{name} {}", grouped(*count)));
+    let records = info.records.sorted().into_iter();
+    let records = records.map(|(name, count)| format!("{name} {}", grouped(*count)));
     fact("Records", &records.collect::<Vec<_>>().join(", "))
 }
 

@@ -8,7 +8,6 @@
 //! recorded is left out of the list.
 
 use perftab_perfdata::map::{Map, Set};
-use std::collections::{BTreeMap, BTreeSet};
 
 use perftab_dsos::{is_module_name, module_name};
 use perftab_perfdata::decode::features::BuildIdEntry;
@@ -21,7 +20,7 @@ use super::warnings::Warnings;
 use crate::{Dso, DsoId, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
 
 /// What a table entry is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Subject {
     Kernel,
     Module(String),
@@ -70,9 +69,9 @@ pub(super) struct Sources<'a> {
 /// DSOs to warn of, by path: those that have samples.
 #[derive(Default)]
 struct DoubtfulDsos {
-    several: BTreeSet<String>,
-    ambiguous: BTreeSet<String>,
-    replaced: BTreeSet<String>,
+    several: Set<String>,
+    ambiguous: Set<String>,
+    replaced: Set<String>,
 }
 
 /// So many paths stand in a warning.
@@ -90,7 +89,7 @@ pub(super) fn apply(
     identify_by_inode(dsos, sources.files);
     let mut doubtful =
         DoubtfulDsos { several: with_several_builds(dsos, sampled), ..DoubtfulDsos::default() };
-    let mut by_subject: BTreeMap<Subject, Vec<DsoId>> = BTreeMap::new();
+    let mut by_subject: Map<Subject, Vec<DsoId>> = Map::new();
     for (id, dso) in dsos.iter() {
         by_subject.entry(Subject::of_dso(dso)).or_default().push(id);
     }
@@ -99,11 +98,11 @@ pub(super) fn apply(
         dsos.iter().filter(is_module).map(|(_, dso)| module_name(&dso.path)).collect();
     let lists = [(sources.stream, RecordedBy::Stream), (sources.table, RecordedBy::Table)];
     for (entries, recorded_by) in lists {
-        let mut listed: BTreeMap<Subject, Vec<&BuildIdEntry>> = BTreeMap::new();
+        let mut listed: Map<Subject, Vec<&BuildIdEntry>> = Map::new();
         for entry in entries {
             listed.entry(Subject::of_entry(entry, &mapped_modules)).or_default().push(entry);
         }
-        for (subject, entries) in listed {
+        for (subject, entries) in listed.into_sorted() {
             let of_subject = by_subject.get(&subject).map_or(&[][..], Vec::as_slice);
             let is_ambiguous = identify(dsos, of_subject, &entries, recorded_by);
             let was_replaced = is_another(dsos, of_subject, &entries);
@@ -155,8 +154,9 @@ impl DoubtfulDsos {
     }
 }
 
-fn in_words(paths: &BTreeSet<String>) -> String {
-    let named: Vec<&str> = paths.iter().take(MOST_NAMED).map(String::as_str).collect();
+fn in_words(paths: &Set<String>) -> String {
+    let named: Vec<&str> =
+        paths.sorted().into_iter().take(MOST_NAMED).map(String::as_str).collect();
     match paths.len() - named.len() {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
@@ -184,9 +184,9 @@ fn identify_by_inode(dsos: &mut Dsos, files: &Map<MappedFrom, Identity>) {
 }
 
 /// Paths of which mappings with different build-ids were sampled.
-fn with_several_builds(dsos: &Dsos, sampled: &Set<DsoId>) -> BTreeSet<String> {
+fn with_several_builds(dsos: &Dsos, sampled: &Set<DsoId>) -> Set<String> {
     let mut first: Map<&str, &Dso> = Map::new();
-    let mut several = BTreeSet::new();
+    let mut several = Set::new();
     for (id, dso) in dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::User) {
         if let (true, Some(build_id)) = (sampled.contains(&id), dso.build_id())
             && let first = *first.entry(&dso.path).or_insert(dso)
@@ -201,13 +201,13 @@ fn with_several_builds(dsos: &Dsos, sampled: &Set<DsoId>) -> BTreeSet<String> {
 /// Takes an id away from kernel modules of different names that share it. perf 6.17 recorded the
 /// first module's id for all of them.
 fn distrust_shared_ids(dsos: &mut Dsos, warnings: &mut Warnings) {
-    let mut modules: BTreeMap<BuildId, Vec<DsoId>> = BTreeMap::new();
+    let mut modules: Map<BuildId, Vec<DsoId>> = Map::new();
     for (id, dso) in dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::Module) {
         if let Some(build_id) = dso.build_id() {
             modules.entry(build_id).or_default().push(id);
         }
     }
-    for (build_id, sharing) in modules {
+    for (build_id, sharing) in modules.into_sorted() {
         let names: Set<String> =
             sharing.iter().map(|&id| module_name(&dsos.get(id).path)).collect();
         if names.len() < 2 {

@@ -20,7 +20,7 @@
 //! dropped. Where the recorder had the kernel count lost samples by event (`PERF_FORMAT_LOST`), it
 //! writes these as LOST_SAMPLES, and they are the same once more.
 
-use std::collections::BTreeMap;
+use perftab_perfdata::map::Map;
 
 use perftab_perfdata::decode::features::Features;
 use perftab_perfdata::decode::sample::Words;
@@ -52,7 +52,7 @@ pub(super) struct CutChains {
     /// One had more than [`DEFAULT_LIMIT`] addresses.
     longer: Longer,
     /// Of stacks that the CPU kept, how many had so many calls.
-    calls: BTreeMap<usize, u64>,
+    calls: Map<usize, u64>,
 }
 
 /// Call chains that were cut, by who cut them.
@@ -131,10 +131,11 @@ impl CutChains {
             Longer::NotSeen if is_old => self.default + self.with_markers,
             Longer::NotSeen => self.default,
         };
-        let most = || self.calls.keys().next_back().copied();
+        let most = || self.calls.keys().max().copied();
         let depth = call_stack_depth(&features.machine)
             .or_else(|| most().filter(|most| CALL_STACK_DEPTHS.contains(most)));
-        let by_cpu = depth.map_or(0, |depth| self.calls.range(depth..).map(|(_, it)| it).sum());
+        let by_cpu = depth
+            .map_or(0, |depth| self.calls.iter().filter(|it| *it.0 >= depth).map(|it| it.1).sum());
         Cut { by_event: self.stated, by_kernel, by_cpu }
     }
 }

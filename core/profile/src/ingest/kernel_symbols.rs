@@ -6,7 +6,7 @@
 //! time 0, or without times before all that happened, and so come first. The record that one is
 //! gone may be late or lost: what takes its place ends it too.
 
-use std::collections::BTreeMap;
+use perftab_perfdata::map::Map;
 
 use perftab_perfdata::decode::records::{KernelSymbolChange, KernelSymbolRecord};
 
@@ -18,7 +18,7 @@ use crate::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
 /// has a hash of the program in it.
 #[derive(Default)]
 pub(super) struct KernelSymbols {
-    lengths: BTreeMap<DsoId, u64>,
+    lengths: Map<DsoId, u64>,
     /// Since when code is there whose record has no time.
     timeless: CodeSince,
 }
@@ -59,7 +59,7 @@ impl KernelSymbols {
 
     /// What is known of their names.
     pub(super) fn finish(self, dsos: &Dsos) -> Vec<EmbeddedSymbols> {
-        let symbols = self.lengths.into_iter().map(|(dso, size)| {
+        let symbols = self.lengths.into_sorted().into_iter().map(|(dso, size)| {
             let name = dsos.get(dso).path.clone();
             let symbol = EmbeddedSymbol { address: 0, size, name: name.clone() };
             EmbeddedSymbols { of: SymbolsOf::Dso(dso), name, symbols: vec![symbol] }

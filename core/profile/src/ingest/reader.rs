@@ -1,7 +1,6 @@
 //! Records in the order of time → columns of the profile.
 
 use perftab_perfdata::map::Map;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use perftab_perfdata::decode::attr::TrailerLayout;
@@ -48,7 +47,7 @@ pub(super) struct Reader {
     pub(super) features: Features,
     stream_build_ids: Vec<BuildIdEntry>,
     pub(super) doubt: Doubt,
-    records: BTreeMap<RecordType, u64>,
+    records: Map<RecordType, u64>,
     pub(super) tasks: Tasks,
     pub(super) kernels: Kernels,
     kernel_symbols: KernelSymbols,
@@ -86,7 +85,7 @@ impl Reader {
             features,
             stream_build_ids: Vec::new(),
             doubt,
-            records: BTreeMap::new(),
+            records: Map::new(),
             tasks: Tasks::default(),
             kernels: Kernels::default(),
             kernel_symbols: KernelSymbols::default(),

@@ -6,7 +6,6 @@
 use perftab_perfdata::map::Map;
 use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_key;
-use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Range;
 
@@ -186,7 +185,7 @@ pub(super) fn coarser(
     merged: impl Fn(ThreadId) -> ThreadId,
 ) -> TimeBins {
     let by = (bins.count / count.max(1)).max(1);
-    let mut tracks: BTreeMap<(EventId, ThreadId), BinTrack> = BTreeMap::new();
+    let mut tracks: Map<(EventId, ThreadId), BinTrack> = Map::new();
     for track in &bins.tracks {
         let (event, thread) = (track.event, merged(track.thread));
         let sum = tracks.entry((event, thread)).or_insert_with(|| empty_track(event, thread));
@@ -194,7 +193,7 @@ pub(super) fn coarser(
         sum.weight = sum.weight.saturating_add(track.weight);
         sum.cells.extend(track.cells.iter().map(|cell| BinCell { bin: cell.bin / by, ..*cell }));
     }
-    let tracks = tracks.into_values().map(in_order).collect();
+    let tracks = tracks.into_sorted().into_iter().map(|(_, track)| in_order(track)).collect();
     TimeBins { of, count: bins.count / by, length: bins.length, tracks }
 }
 

@@ -2,7 +2,6 @@
 
 use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort, sort_by_key};
-use std::collections::BTreeSet;
 
 use perftab_names::FunctionId;
 use perftab_profile::{Dso, DsoId, Identity};
@@ -120,7 +119,7 @@ impl<'a> Body<'_, 'a> {
             let used = facts.uses.get(id.index()).map_or(0, |used| used.samples);
             is_written(dso) && used > 0 && used as f64 >= threshold
         });
-        let mut dsos = BTreeSet::new();
+        let mut dsos = Set::new();
         dsos.extend(heavy.map(|(id, _)| id));
         dsos.extend(functions.iter().map(|&id| symbols.function(id).dso));
         dsos.extend(self.kept().filter_map(|node| match self.tree.nodes[node as usize].label {
@@ -128,7 +127,7 @@ impl<'a> Body<'_, 'a> {
             _ => None,
         }));
         let mut dsos: Vec<_> = dsos.into_iter().collect();
-        sort_by_key(&mut dsos, |&dso| self.texts.rank(dso));
+        sort_by_key(&mut dsos, |&dso| (self.texts.rank(dso), dso));
         dsos
     }
 

@@ -7,7 +7,7 @@ use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::{sort, sort_by, sort_by_key};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
 
 use perftab_names::{FunctionId, Provenance, Symbols};
@@ -169,11 +169,11 @@ fn hottest(contents: &Contents<'_>, tree: &Tree) -> Vec<FunctionId> {
 struct HotFunction<'a> {
     code: u64,
     /// In order; of each a sum for each event.
-    places: BTreeMap<Place<'a>, Vec<Sum>>,
+    places: Vec<(Place<'a>, Vec<Sum>)>,
 }
 
 /// A place as far as it is told.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Place<'a> {
     address: Option<u64>,
     /// 0 is a line that is not known.
@@ -212,6 +212,12 @@ impl PartialOrd for Text<'_> {
 impl Ord for Text<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.text().cmp(other.0.text())
+    }
+}
+
+impl Hash for Text<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.text().hash(state);
     }
 }
 
@@ -268,7 +274,7 @@ impl<'a> Body<'_, 'a> {
             }
             if sum_of_places == *own && places.len() <= places_left {
                 places_left -= places.len();
-                hot.push(HotFunction { code, places });
+                hot.push(HotFunction { code, places: places.into_sorted() });
             }
         }
         hot
@@ -279,9 +285,9 @@ impl<'a> Body<'_, 'a> {
         id: FunctionId,
         cells: &[(Cell, Sum)],
         kept: &SelectedCode,
-    ) -> BTreeMap<Place<'a>, Vec<Sum>> {
+    ) -> Map<Place<'a>, Vec<Sum>> {
         let Contents { profile, symbols, .. } = *self.contents;
-        let mut places: BTreeMap<Place<'a>, Vec<Sum>> = BTreeMap::new();
+        let mut places: Map<Place<'a>, Vec<Sum>> = Map::new();
         for &(cell, sum) in cells.iter().filter(|(cell, _)| kept.nodes[cell.node as usize]) {
             let line = line_in(symbols, cell.frame, id);
             let is_inlined = self.tree.nodes[cell.node as usize].label.function() != Some(id);
@@ -294,7 +300,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// What an earlier snapshot told of a function, if that is all of it.
-    fn add_known(&self, id: FunctionId, own: &[Sum], places: &mut BTreeMap<Place<'a>, Vec<Sum>>) {
+    fn add_known(&self, id: FunctionId, own: &[Sum], places: &mut Map<Place<'a>, Vec<Sum>>) {
         let Some(known) = self.contents.facts.heat.get(id) else { return };
         if !places.is_empty() || known.own_code != own {
             return;
@@ -352,7 +358,7 @@ impl<'a> Body<'_, 'a> {
             out.number(Field::HeatFunctions, hot.places.len() as u64);
             code = hot.code;
         }
-        let mut files: BTreeMap<Text<'a>, u64> = BTreeMap::new();
+        let mut files: Map<Text<'a>, u64> = Map::new();
         let (mut address, mut line) = (0u64, 0);
         for (place, _) in places() {
             let file = place.file().filter(|_| has_lines).map_or(0, |file| {

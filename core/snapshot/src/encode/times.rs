@@ -1,7 +1,6 @@
 //! What is written of times: the finest bins that there is room for, of threads or of processes.
 
 use perftab_perfdata::map::Map;
-use std::collections::BTreeMap;
 
 use perftab_perfdata::sorting::sort;
 use perftab_profile::{
@@ -160,13 +159,13 @@ impl Groups<'_> {
 
     /// By group: the number of the process that has most of its samples.
     fn heaviest(&self, finest: &TimeBins) -> Vec<u32> {
-        let mut samples: BTreeMap<(u64, ProcessId), u64> = BTreeMap::new();
+        let mut samples: Map<(u64, ProcessId), u64> = Map::new();
         for track in &finest.tracks {
             let process = self.threads.thread(track.thread).process;
             *samples.entry((self.of(track.thread), process)).or_default() += track.samples;
         }
         let mut heaviest = vec![(0, 0); self.numbers.len()];
-        for ((group, process), samples) in samples {
+        for ((group, process), samples) in samples.into_sorted() {
             let Some(known) = heaviest.get_mut(group as usize) else { continue };
             if samples > known.0 {
                 *known = (samples, self.threads.process(process).pid);

@@ -1,9 +1,8 @@
 //! What texts are called instead.
 
-use perftab_perfdata::map::Map;
+use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort, sort_by_key};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::Rename;
@@ -94,7 +93,7 @@ pub(crate) struct Aliases<'r> {
 impl<'r> Aliases<'r> {
     /// For all texts of a profile.
     pub fn new<'d>(renames: &'r [Rename], drafts: impl Iterator<Item = &'d Draft<'d>>) -> Self {
-        let mut matched: Map<&'r str, BTreeSet<&'d str>> = Map::new();
+        let mut matched: Map<&'r str, Set<&'d str>> = Map::new();
         for draft in drafts {
             for Stretch { range, by } in &draft.stretches {
                 if let By::Rename(number) = *by {
@@ -106,9 +105,9 @@ impl<'r> Aliases<'r> {
         let mut aliases = Map::new();
         for (text, stretches) in matched {
             let is_one = stretches.len() == 1;
-            for (number, stretch) in (1..).zip(stretches) {
+            for (number, stretch) in (1..).zip(stretches.sorted()) {
                 let alias = if is_one { text.to_owned() } else { format!("{text}-{number}") };
-                aliases.insert((text, stretch.to_owned()), alias);
+                aliases.insert((text, (*stretch).to_owned()), alias);
             }
         }
         Self { renames, aliases }

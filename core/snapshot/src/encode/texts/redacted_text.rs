@@ -1,6 +1,6 @@
 //! A text as it may be written, and the list of all of them.
 
-use std::collections::BTreeMap;
+use perftab_perfdata::map::Map;
 
 use perftab_perfdata::text::printable;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::fields;
 use crate::privacy::Line;
 
 /// What a text of a snapshot is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
@@ -151,18 +151,19 @@ pub struct RenamedText {
 impl SharedTexts {
     /// The list of what was written.
     pub(crate) fn of(written: &[RedactedText<'_>], profile: ProfileTextCounts) -> Self {
-        let mut parts: BTreeMap<Part, BTreeMap<&str, Option<&str>>> = BTreeMap::new();
+        let mut parts: Map<Part, Map<&str, Option<&str>>> = Map::new();
         for redacted in written.iter().filter(|redacted| !redacted.text.is_empty()) {
             parts.entry(redacted.part).or_default().insert(redacted.text, redacted.was);
         }
         let shown = |text: &str| printable(text).into_owned();
-        let part = |(part, texts): (Part, BTreeMap<&str, Option<&str>>)| {
-            let was = (0..).zip(texts.values());
-            let renamed =
-                was.filter_map(|(index, was)| Some(RenamedText { index, was: shown((*was)?) }));
+        let part = |(part, texts): (Part, Map<&str, Option<&str>>)| {
+            let texts = texts.into_sorted();
+            let was = (0..).zip(&texts);
+            let renamed = was
+                .filter_map(|(index, (_, was))| Some(RenamedText { index, was: shown((*was)?) }));
             let renamed = renamed.collect();
-            SharedPart { part, texts: texts.into_keys().map(shown).collect(), renamed }
+            SharedPart { part, texts: texts.iter().map(|(text, _)| shown(text)).collect(), renamed }
         };
-        Self { parts: parts.into_iter().map(part).collect(), profile }
+        Self { parts: parts.into_sorted().into_iter().map(part).collect(), profile }
     }
 }
