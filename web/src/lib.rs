@@ -29,9 +29,11 @@ pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// Leaves what a panic says where the worker finds it: WebAssembly itself only stops.
+/// Leaves what a panic says where the worker finds it: WebAssembly itself only stops. And gives maps a secret, of which
+/// WebAssembly has none of its own.
 #[wasm_bindgen(start)]
-fn keep_panics() {
+fn start() {
+    perftab_perfdata::map::seed(js_sys::Math::random().to_bits());
     std::panic::set_hook(Box::new(|panic| {
         let words = panic.to_string();
         columns::add(&js_sys::global(), "perftabPanic", words);
