@@ -295,10 +295,13 @@ impl Reader {
         let time = TrailerLayout::field(record, trailer.time, self.order);
         let (Some((pid, tid)), Some(time)) = (task, time) else { return };
         let thread = self.tasks.sampled(&mut self.profile, pid, tid).thread;
-        self.find_stacks();
         let cpu = cpu_number(trailer.cpu(record, self.order));
         let met = SwitchPoint { tid, time, thread, stack: Stacks::EMPTY, cpu, waiting_row: None };
         let direction = SwitchDirection::of(header);
+        if matches!(direction, SwitchDirection::In) {
+            // A thread that comes back may make a stack, which is to be numbered behind those before it.
+            self.find_stacks();
+        }
         let derived = self.off_cpu.switch(direction, met, &mut self.profile);
         self.add_derived(derived);
     }
