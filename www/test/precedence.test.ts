@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Gate } from "../src/worker/precedence.ts";
 import { Precedence } from "../src/worker/precedence.ts";
 import { CancelledCall, Slices } from "../src/worker/slices.ts";
 import { Turns } from "../src/worker/turns.ts";
@@ -41,10 +42,12 @@ test("a link and a file that are made do not begin anew with names that arrive",
     const [made, names] = [work(done, "made"), work(done, "names")];
     void precedence.answer(method, made.run);
     void precedence.answer("nameFrames", names.run);
+    // Nothing else waits for it.
+    void precedence.answer("timeline", work(done, "timeline").run);
     await settle();
     made.end();
     await settle();
-    assert.deepEqual(done, ["made begins", "made ends", "names begins"]);
+    assert.deepEqual(done, ["made begins", "timeline begins", "made ends", "names begins"]);
   }
 });
 
@@ -88,7 +91,7 @@ test("a profile that nobody looks at goes on all the same", async (t) => {
 });
 
 /** Slices that are over at each step. */
-function slicesOf(t: { mock: { method: typeof import("node:test").mock.method } }): (beside: Precedence | null) => Slices {
+function slicesOf(t: { mock: { method: typeof import("node:test").mock.method } }): (beside: Gate | null) => Slices {
   let now = 0;
   t.mock.method(performance, "now", () => (now += 1000));
   return (beside) => new Slices(new AbortController().signal, () => {}, beside);

@@ -367,8 +367,8 @@ impl Session {
         }
     }
 
-    /// Makes what is mostly asked for first, while nobody has asked for anything yet: all samples of the first event
-    /// that has any, or of the one that has most. Goes on for about as long as so many rows take.
+    /// Makes what is mostly asked for first, while nobody has asked for anything yet: all samples of the first event,
+    /// or, if that has none, of the recorded one that has most. Goes on for about as long as so many rows take.
     pub fn prepare_first(&mut self, rows: usize) -> ScanStep<()> {
         let events = &self.profile.events;
         let recorded = events.iter().take_while(|event| event.origin == EventOrigin::Recorded);

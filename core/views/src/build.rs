@@ -182,10 +182,8 @@ const NONE: CallNodeId = CallNodeId(u32::MAX);
 impl CallNodeGrower<'_> {
     /// What a group's stacks are below.
     fn root(&mut self, group: &GroupWeights) -> CallNodeId {
-        let mut names = group.groups.iter();
-        names
-            .by_ref()
-            .fold(CallNodeId::ROOT, |at, &name| self.tree.child(at, Label::Group(name), None))
+        let names = group.groups.iter();
+        names.fold(CallNodeId::ROOT, |at, &name| self.tree.child(at, Label::Group(name), None))
     }
 
     /// With another group.

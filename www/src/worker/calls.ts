@@ -42,7 +42,7 @@ type Handlers = {
   [M in HostMethod]: (args: Args<M>, context: Context) => Result<M> | Promise<Result<M>>;
 };
 
-/** Rows of a step that nobody waits for, and that whoever asks for something does. */
+/** Rows of a step of what nobody has asked for yet. What is asked for meanwhile waits until the step is over. */
 const ROWS_AHEAD = 1 << 15;
 
 export class Calls {
@@ -61,6 +61,8 @@ export class Calls {
   #opened = 0;
   /** By generation that the page was told of: that of the session. */
   readonly #told = new Map<number, number>();
+  /** Whether anything was asked of the open profile, or of less of it: what is mostly asked first is then of no use. */
+  #isAsked = false;
 
   constructor(memory: Memory, beginImages: BeginImages) {
     this.#memory = memory;
@@ -81,9 +83,9 @@ export class Calls {
     }
   }
 
-  /** Goes on with what is mostly asked for first; true when there is no more to do. */
+  /** Goes on with what is mostly asked for first of a profile; true when there is no more to do, or anything was asked. */
   prepareFirst(): boolean {
-    return this.#session?.prepareFirst(ROWS_AHEAD) ?? true;
+    return this.#session === null || this.#isAsked || this.#session.prepareFirst(ROWS_AHEAD);
   }
 
   readonly #handlers: Handlers = {
@@ -261,6 +263,7 @@ export class Calls {
   }
 
   #asked<M extends SessionMethod>(method: M, args: ArgsOf<M>, slices: Slices): Promise<AnswerTo<M>> {
+    this.#isAsked = true;
     return answered(method, args, () => this.#open, this.#turns, slices);
   }
 
@@ -285,6 +288,7 @@ export class Calls {
       this.#compared.replace(null);
       this.#close(this.#session);
       this.#told.clear();
+      this.#isAsked = false;
     }
     this.#session = session;
     this.#opened += 1;

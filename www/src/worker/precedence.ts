@@ -14,7 +14,6 @@ const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
   "comparedChanges",
   "comparedChildren",
   "comparedGraph",
-  "export",
   "flameGraph",
   "functions",
   "heatMap",
@@ -23,7 +22,6 @@ const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
   "readSoFar",
   "sandwich",
   "search",
-  "share",
   "timeOrder",
 ]);
 
@@ -38,6 +36,12 @@ const BESIDE: ReadonlySet<Method> = new Set<Method>([
   "timeline",
 ]);
 
+/** What is made of all names: it would begin anew with each slice of them that came meanwhile. */
+const MADE: ReadonlySet<Method> = new Set<Method>(["export", "share"]);
+
+/** What brings names. */
+const NAMING: ReadonlySet<Method> = new Set<Method>(["fetchDebuginfod", "nameFrames"]);
+
 export const OPENING: ReadonlySet<Method> = new Set<Method>(["open", "openLink", "openUrl", "readSoFar"]);
 
 /** What begins at once, and then goes on beside what of it is looked at. */
@@ -46,17 +50,36 @@ const READING: ReadonlySet<Method> = new Set<Method>(["open", "openUrl"]);
 /** How long a profile that has opened waits to be looked at. */
 const UNSEEN_MS = 1000;
 
-export class Precedence {
+/** What is asked between two slices of work that lets others go before. */
+export interface Gate {
+  /** Resolves when it may go on. */
+  mayGoOn(): Promise<void>;
+}
+
+export class Precedence implements Gate {
   /** Calls under way that are looked at. */
   #lookedAt = 0;
+  /** Links and files that are being made. */
+  #made = 0;
+  readonly #ofNames: Gate = { mayGoOn: () => this.#until(() => this.#isBusy || this.#made > 0) };
   #unseen: ReturnType<typeof setTimeout> | undefined;
   #waiting: (() => void)[] = [];
 
   /** Does the work of a call in its turn; a call `beside` asks `mayGoOn` between its slices. */
-  async answer<Answer>(method: Method, work: (beside: Precedence | null) => Promise<Answer>): Promise<Answer> {
+  async answer<Answer>(method: Method, work: (beside: Gate | null) => Promise<Answer>): Promise<Answer> {
     if (BESIDE.has(method)) {
-      await this.mayGoOn();
-      return await work(this);
+      const gate = NAMING.has(method) ? this.#ofNames : this;
+      await gate.mayGoOn();
+      return await work(gate);
+    }
+    if (MADE.has(method)) {
+      this.#made += 1;
+      try {
+        return await work(null);
+      } finally {
+        this.#made -= 1;
+        this.#wake();
+      }
     }
     if (!LOOKED_AT.has(method)) {
       const answer = await work(READING.has(method) ? this : null);
@@ -89,8 +112,16 @@ export class Precedence {
   }
 
   /** Resolves when nothing is looked at. */
-  async mayGoOn(): Promise<void> {
-    while (this.#lookedAt > 0 || this.#unseen !== undefined) {
+  mayGoOn(): Promise<void> {
+    return this.#until(() => this.#isBusy);
+  }
+
+  get #isBusy(): boolean {
+    return this.#lookedAt > 0 || this.#unseen !== undefined;
+  }
+
+  async #until(isBusy: () => boolean): Promise<void> {
+    while (isBusy()) {
       await new Promise<void>((goOn) => this.#waiting.push(goOn));
     }
   }
@@ -104,6 +135,10 @@ export class Precedence {
   #seen(): void {
     clearTimeout(this.#unseen);
     this.#unseen = undefined;
+    this.#wake();
+  }
+
+  #wake(): void {
     for (const goOn of this.#waiting.splice(0)) {
       goOn();
     }

@@ -1,7 +1,7 @@
 // Long work in slices, so that a cancel arrives while it runs.
 
 import type { Progress } from "../session/types.ts";
-import type { Precedence } from "./precedence.ts";
+import type { Gate } from "./precedence.ts";
 
 /** How long the worker may be deaf. */
 const SLICE_MS = 40;
@@ -11,12 +11,12 @@ export class CancelledCall extends Error {}
 export class Slices {
   readonly signal: AbortSignal;
   readonly #report: (progress: Progress) => void;
-  readonly #beside: Precedence | null;
+  readonly #beside: Gate | null;
   #since = performance.now();
   #holdsTurn = false;
 
   /** `beside` is what the work lets others go before. */
-  constructor(signal: AbortSignal, report: (progress: Progress) => void, beside: Precedence | null = null) {
+  constructor(signal: AbortSignal, report: (progress: Progress) => void, beside: Gate | null = null) {
     this.signal = signal;
     this.#report = report;
     this.#beside = beside;

@@ -66,7 +66,7 @@ async function startSession(wasm: string, script: string): Promise<Answer> {
       throw { kind: "stale", message: "names have changed meanwhile" };
     }
     if (OPENING.has(method)) {
-      void precedence.whileUnseen(() => calls.prepareFirst());
+      precedence.whileUnseen(() => calls.prepareFirst()).catch((error) => desk?.fail(error));
     }
     return answer;
   };

@@ -377,7 +377,7 @@ export class FlameModel {
     }[to]();
     if (goal !== NO_BOX) {
       this.#select(goal);
-    } else if (to === (up ? "child" : "parent")) {
+    } else if (to === (up ? "child" : "parent") && this.#current() !== null) {
       this.outOne();
     }
   }
