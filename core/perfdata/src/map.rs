@@ -230,11 +230,6 @@ impl<'a, K, V> OccupiedEntry<'a, K, V> {
         &self.map.entries[self.place].1
     }
 
-    /// To change it.
-    pub fn get_mut(&mut self) -> &mut V {
-        &mut self.map.entries[self.place].1
-    }
-
     /// To change it for as long as the map can be.
     pub fn into_mut(self) -> &'a mut V {
         &mut self.map.entries[self.place].1
@@ -262,10 +257,7 @@ impl<'a, K: Hash + Eq, V> Entry<'a, K, V> {
 
     /// The value, or what it gets now.
     pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'a mut V {
-        match self {
-            Self::Occupied(entry) => entry.into_mut(),
-            Self::Vacant(entry) => entry.insert(value()),
-        }
+        self.or_insert_with_key(|_| value())
     }
 
     /// The value, or this one.
@@ -279,15 +271,6 @@ impl<'a, K: Hash + Eq, V> Entry<'a, K, V> {
         V: Default,
     {
         self.or_insert_with(V::default)
-    }
-
-    /// Changes the value if there is one.
-    #[must_use]
-    pub fn and_modify(mut self, change: impl FnOnce(&mut V)) -> Self {
-        if let Self::Occupied(entry) = &mut self {
-            change(entry.get_mut());
-        }
-        self
     }
 }
 
@@ -396,8 +379,8 @@ mod tests {
                     }
                     14 => assert_eq!(ours.get(&key), theirs.get(&key)),
                     15 => {
-                        ours.entry(key).and_modify(|known| *known += 1).or_default();
-                        theirs.entry(key).and_modify(|known| *known += 1).or_default();
+                        *ours.entry(key).or_default() += 1;
+                        *theirs.entry(key).or_default() += 1;
                     }
                     16 => assert_eq!(ours.contains_key(&key), theirs.contains_key(&key)),
                     17 => assert_eq!(ours.get_mut(&key), theirs.get_mut(&key)),
@@ -426,14 +409,10 @@ mod tests {
         assert!(map.values().copied().eq(0..100));
         map.insert("key 7".to_owned(), 1000);
         assert_eq!(map.remove("key 9"), Some(9));
-        let expected = (0..99).map(|it| {
-            if it == 7 {
-                1000
-            } else if it == 9 {
-                99
-            } else {
-                it
-            }
+        let expected = (0..99).map(|it| match it {
+            7 => 1000,
+            9 => 99,
+            it => it,
         });
         assert!(map.values().copied().eq(expected));
         assert_eq!(map.remove("key 9"), None);

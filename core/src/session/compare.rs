@@ -4,6 +4,7 @@
 //! are large, and asks it for any basis and width; it is to be made anew when names of either session
 //! change.
 
+use perftab_perfdata::map::Set;
 use perftab_perfdata::sorting::sort_by;
 use perftab_perfdata::text::printable;
 use perftab_profile::counted;
@@ -473,7 +474,7 @@ impl ComparedTrees {
             .iter()
             .map(|it| it.label)
             .filter(|&label| comparison.without_names(comparison.label_of(label)).is_none());
-        let labels: perftab_perfdata::map::Set<u32> = comparable.collect();
+        let labels: Set<u32> = comparable.collect();
         let through = comparison.through(&labels);
         CompareSearch {
             functions: found.len() as u32,

@@ -6,7 +6,7 @@
 import type { Method } from "../session/types.ts";
 import { nextTask } from "./slices.ts";
 
-/** What the user looks at, or points to, or is about to, or waits to take away. */
+/** What the user looks at, or points to, or is about to. */
 const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
   "callNode",
   "callNodeDetail",

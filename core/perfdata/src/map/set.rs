@@ -39,11 +39,6 @@ impl<K> Set<K> {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &K> + Clone {
         self.0.keys()
     }
-
-    /// Empties it.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
 }
 
 impl<K: Ord> Set<K> {

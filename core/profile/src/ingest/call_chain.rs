@@ -2,8 +2,8 @@
 //!
 //! A look-up of a frame or stack mostly waits for memory, and those of one chain for each other. So
 //! chains wait until there are some hundreds of frames, and rows of samples for their stacks: then what
-//! can be read is read for all of them. Reading a whole-system recording took a fifth less time. Frames
-//! and stacks get the numbers that they would have had one after the other.
+//! can be read is read for all of them. Frames and stacks get the numbers that they would have had one
+//! after the other.
 //!
 //! What is done for each word is inlined by force, here and in what it calls: the page is compiled so that
 //! hardly anything is (`xtask/src/wasm.rs`).
