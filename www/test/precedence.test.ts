@@ -36,6 +36,22 @@ test("what is beside the view begins when nothing is looked at", async () => {
   assert.deepEqual(done.slice(3), ["rows ends", "names begins"]);
 });
 
+test("an answer is sent before what waited for it goes on", async () => {
+  const [precedence, done] = [new Precedence(), [] as string[]];
+  const [graph, timeline] = [work(done, "graph"), work(done, "timeline")];
+  // As the worker does: an answer passes through several functions that wait for it before it is sent.
+  const answered = async (): Promise<void> => await precedence.answer("flameGraph", graph.run);
+  const sent = (async (): Promise<void> => {
+    await answered();
+    done.push("graph is sent");
+  })();
+  void precedence.answer("timeline", timeline.run);
+  graph.end();
+  await sent;
+  await settle();
+  assert.deepEqual(done, ["graph begins", "graph ends", "graph is sent", "timeline begins"]);
+});
+
 test("a link and a file that are made do not begin anew with names that arrive", async () => {
   for (const method of ["share", "export"] as const) {
     const [precedence, done] = [new Precedence(), [] as string[]];

@@ -5,6 +5,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod frames_by_dso;
 mod functions;
 mod hints;
 mod ledger;

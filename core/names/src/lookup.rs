@@ -38,7 +38,7 @@ impl Symbols {
 
     /// The frame at an address of a DSO, if a sample has one there.
     pub fn frame_at(&self, profile: &Profile, dso: DsoId, address: u64) -> Option<FrameId> {
-        let frames = self.frames_of(dso);
+        let frames = self.frames_of(profile, dso);
         let found = frames.binary_search_by_key(&address, |&id| profile.frames.get(id).address);
         found.ok().map(|index| frames[index])
     }

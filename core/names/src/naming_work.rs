@@ -98,8 +98,14 @@ impl NamingWork {
 
 impl Symbols {
     /// Starts to name the frames of a DSO again.
-    pub fn begin(&self, dso: DsoId, depth: NamingDepth, ticket: Ticket) -> NamingWork {
-        let frames = self.open_frames(dso);
+    pub fn begin(
+        &self,
+        profile: &Profile,
+        dso: DsoId,
+        depth: NamingDepth,
+        ticket: Ticket,
+    ) -> NamingWork {
+        let frames = self.open_frames(profile, dso);
         NamingWork {
             ticket,
             dso,
@@ -138,7 +144,7 @@ impl Symbols {
 
     /// Names all frames of a DSO again at once, from the files matched with it.
     pub fn resolve(&mut self, profile: &Profile, dso: DsoId, images: &DsoImages) {
-        let mut work = self.begin(dso, NamingDepth::Inlined, Ticket::default());
+        let mut work = self.begin(profile, dso, NamingDepth::Inlined, Ticket::default());
         let mut naming = DsoNaming::new(dso, NamingDepth::Inlined);
         let recorded = RecordedIdentities::new(&profile.dsos);
         if let Some(request) = work.ask(profile, usize::MAX) {

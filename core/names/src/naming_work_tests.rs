@@ -57,7 +57,7 @@ fn answer(names: AddressNames) -> NameAnswer {
 impl Made {
     /// Asks for all in slices of so many.
     fn ask(&self, slice: usize) -> NamingWork {
-        let mut work = self.symbols.begin(self.dso, NamingDepth::Inlined, TICKET);
+        let mut work = self.symbols.begin(&self.profile, self.dso, NamingDepth::Inlined, TICKET);
         while work.ask(&self.profile, slice).is_some() {}
         work
     }
@@ -200,7 +200,7 @@ fn after_a_lie_nothing_more_is_taken_in() {
 #[test]
 fn an_answer_that_nobody_asked_for_names_nothing() {
     let mut made = made();
-    let mut work = made.symbols.begin(made.dso, NamingDepth::Inlined, TICKET);
+    let mut work = made.symbols.begin(&made.profile, made.dso, NamingDepth::Inlined, TICKET);
     made.take(&mut work, &answer(names()));
     assert_eq!(made.shown(), ["?"; 3]);
 }

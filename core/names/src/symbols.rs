@@ -4,15 +4,14 @@
 //! passed the gate, the frames of its DSOs are named again ([`super::NamingWork`]).
 
 use perftab_perfdata::map::Set;
-use perftab_perfdata::sorting::sort_by_numbers;
 use std::num::NonZeroU32;
-use std::ops::Range;
 
 use perftab_images::{
     AddressNames, DsoNaming, ForceError, ForcedAddresses, NamedLevel, NamingDepth,
 };
 use perftab_profile::{DsoId, DsoKind, FrameId, OffCpu, Profile, StringId, Strings};
 
+use crate::frames_by_dso::FramesByDso;
 use crate::functions::{FunctionId, FunctionKey, Functions, Provenance};
 use crate::matched_symbols::MatchedSymbols;
 
@@ -76,10 +75,7 @@ pub struct Symbols {
     unused_levels: usize,
     /// Frames whose names came with a link.
     known: Set<FrameId>,
-    /// Frames by DSO, in ascending order of address.
-    order: Vec<FrameId>,
-    /// Where each DSO's frames begin in `order`; one more at the end.
-    dso_starts: Vec<u32>,
+    frames: FramesByDso,
 }
 
 #[derive(Clone, Copy)]
@@ -115,20 +111,9 @@ impl Symbols {
             ranges: frames().map(|id| LevelRange { start: id.0, length: 1 }).collect(),
             merged: frames().map(Functions::of_frame).collect(),
             levels: frames().map(|id| Level::plain(Functions::of_frame(id))).collect(),
-            order: frames().collect(),
+            frames: FramesByDso::of(profile),
             ..Self::default()
         };
-        sort_by_numbers(&mut symbols.order, |&id| {
-            let frame = profile.frames.get(id);
-            (frame.dso.0.into(), frame.address)
-        });
-        let mut next = 0;
-        for (dso, _) in profile.dsos.iter() {
-            symbols.dso_starts.push(next as u32);
-            let rest = &symbols.order[next..];
-            next += rest.partition_point(|&id| profile.frames.get(id).dso <= dso);
-        }
-        symbols.dso_starts.push(next as u32);
         symbols.name_off_cpu_frames(profile);
         symbols
     }
@@ -138,9 +123,7 @@ impl Symbols {
     fn name_off_cpu_frames(&mut self, profile: &Profile) {
         let off_cpu = profile.dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::OffCpu);
         for (dso, _) in off_cpu {
-            let of_dso = self.dso_starts[dso.index()]..self.dso_starts[dso.index() + 1];
-            for place in of_dso {
-                let frame = self.order[place as usize];
+            for frame in self.frames.by_address(profile, dso).to_vec() {
                 let number = profile.frames.get(frame).address;
                 let Some(why) = OffCpu::ALL.into_iter().find(|&why| why as u64 == number) else {
                     continue;
@@ -203,7 +186,7 @@ impl Symbols {
             + self.ranges.capacity() * size_of::<LevelRange>()
             + self.merged.capacity() * size_of::<FunctionId>()
             + self.levels.capacity() * size_of::<Level>()
-            + self.order.capacity() * size_of::<FrameId>()
+            + self.frames.memory()
     }
 
     /// Path of a source file.
@@ -211,15 +194,9 @@ impl Symbols {
         self.texts.get(StringId(id.0.get() - 1))
     }
 
-    /// Where the frames of a DSO stand in `order`.
-    fn places_of(&self, dso: DsoId) -> Range<usize> {
-        let bounds = self.dso_starts.get(dso.index()).zip(self.dso_starts.get(dso.index() + 1));
-        bounds.map_or(0..0, |(&start, &end)| start as usize..end as usize)
-    }
-
     /// The frames of a DSO, in ascending order of address.
-    pub(super) fn frames_of(&self, dso: DsoId) -> &[FrameId] {
-        &self.order[self.places_of(dso)]
+    pub(super) fn frames_of(&self, profile: &Profile, dso: DsoId) -> &[FrameId] {
+        self.frames.by_address(profile, dso)
     }
 
     /// True if the frame's names came with a link.
@@ -228,8 +205,8 @@ impl Symbols {
     }
 
     /// Those frames of a DSO whose names did not come with a link, likewise.
-    pub(super) fn open_frames(&self, dso: DsoId) -> Vec<FrameId> {
-        self.without_known(self.frames_of(dso))
+    pub(super) fn open_frames(&self, profile: &Profile, dso: DsoId) -> Vec<FrameId> {
+        self.without_known(self.frames_of(profile, dso))
     }
 
     /// Takes in what the files of a DSO say of some of its frames.
@@ -285,7 +262,7 @@ impl Symbols {
     /// name from a matched file keep it.
     pub fn embedded(&mut self, profile: &Profile, matched: &MatchedSymbols) {
         for &dso in matched.dsos() {
-            let mut open = self.frames_of(dso).to_vec();
+            let mut open = self.frames_of(profile, dso).to_vec();
             open.retain(|&frame| self.function(self.merged(frame)).name.is_none());
             let addresses = open.iter().map(|&frame| profile.frames.get(frame).address);
             let name_at = |address| matched.at(address).map(|symbol| symbol.name.as_str());
@@ -300,15 +277,20 @@ impl Symbols {
             let function = self.function(self.merged(frame));
             function.name.is_none() || function.provenance == Provenance::Forced
         };
-        let open = self.open_frames(dso);
+        let open = self.open_frames(profile, dso);
         open.iter().filter(is_open).map(|&frame| profile.frames.get(frame).address).collect()
     }
 
     /// Names the frames of a DSO that have no name as a file that the user insists on does, and marks
     /// each name; returns how many got one, at least one. The answer is to [`Self::forceable`], and
     /// former forced names were taken away since.
-    pub fn force(&mut self, dso: DsoId, answer: &ForcedAddresses) -> Result<usize, ForceError> {
-        let mut open = self.open_frames(dso);
+    pub fn force(
+        &mut self,
+        profile: &Profile,
+        dso: DsoId,
+        answer: &ForcedAddresses,
+    ) -> Result<usize, ForceError> {
+        let mut open = self.open_frames(profile, dso);
         open.retain(|&frame| self.function(self.merged(frame)).name.is_none());
         if !answer.names.fit(open.len(), 0, 0) {
             return Err(ForceError::NamesNothing);
@@ -343,8 +325,7 @@ impl Symbols {
     /// Takes the forced names of a DSO away again. Those that came with a link stay: where their
     /// code lay is not in it.
     pub fn unforce(&mut self, dso: DsoId) {
-        for index in self.places_of(dso) {
-            let frame = self.order[index];
+        for frame in self.frames.as_met(dso).to_vec() {
             let is_forced = self.function(self.merged(frame)).provenance == Provenance::Forced;
             if is_forced && !self.known.contains(&frame) {
                 let function = Functions::of_frame(frame);

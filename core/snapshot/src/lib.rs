@@ -237,14 +237,22 @@ impl OriginalTree {
 impl Facts {
     /// Counts them in a recording.
     pub fn of(profile: &Profile) -> Self {
-        let time_of = |row: usize| profile.samples.time_nanos[row];
-        let times = || profile.recorded_rows().map(time_of).filter(|&time| time != 0);
+        Self::with_uses(profile, coverage::dso_use(profile))
+    }
+
+    /// The same where the use of each DSO is known.
+    pub fn with_uses(profile: &Profile, uses: Vec<DsoUse>) -> Self {
+        let times = profile.recorded_rows().map(|row| profile.samples.time_nanos[row]);
+        let span = times.filter(|&time| time != 0).fold(None, |span, time| match span {
+            None => Some((time, time)),
+            Some((first, last)) => Some((time.min(first), time.max(last))),
+        });
         Self {
             before: None,
-            time: times().min().zip(times().max()),
+            time: span,
             processes: profile.threads.processes.len() as u64,
             threads: profile.threads.threads.len() as u64,
-            uses: coverage::dso_use(profile),
+            uses,
             folded: FrameCoverage::default(),
             left_out: LeftOut::default(),
             part_of: Vec::new(),

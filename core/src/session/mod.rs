@@ -50,7 +50,7 @@ use perftab_perfdata::text::printable;
 use perftab_profile::ingest::{Ingested, RecordCompression};
 use perftab_profile::{DsoId, EmbeddedSymbols, Profile};
 use perftab_snapshot::{Facts, Fidelity};
-use perftab_views::coverage::FrameUses;
+use perftab_views::coverage::{FrameUses, Uses};
 
 pub use perftab_images::{AdmittedFile, NotUsed, OfferReport, OfferStep, UsedFile};
 pub use perftab_profile::ingest::{SampleWatcher, StackDumps, WatchedSample};
@@ -139,8 +139,8 @@ impl Session {
         let symbols = Symbols::new(&profile);
         let ledger = Ledger::new(&profile.dsos);
         let recorded = RecordedIdentities::new(&profile.dsos);
-        let facts = Facts::of(&profile);
-        let frame_uses = FrameUses::of(&profile);
+        let Uses { frames: frame_uses, dsos } = Uses::of(&profile);
+        let facts = Facts::with_uses(&profile, dsos);
         let mut session = Self {
             profile: profile.into(),
             format,

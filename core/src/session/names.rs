@@ -129,7 +129,7 @@ impl Session {
         }
         works.retain(|work| work.dso() != dso);
         *last_ticket = Ticket(last_ticket.0 + 1);
-        works.push(self.symbols.begin(dso, *depth, *last_ticket));
+        works.push(self.symbols.begin(&self.profile, dso, *depth, *last_ticket));
     }
 
     /// Asks for the names of the next addresses of a DSO, at most so many; `None` if all were asked for
@@ -197,7 +197,7 @@ impl Session {
         }
         self.check_forceable(dso)?;
         self.unforce(dso);
-        let frames = self.symbols.change().force(dso, &file.names)?;
+        let frames = self.symbols.change().force(&self.profile, dso, &file.names)?;
         self.names_changed();
         self.ledger.forced(dso, &file.name, file.found);
         Ok(frames)

@@ -72,13 +72,28 @@ pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
     FrameUses::of(profile).names(profile, symbols).frames
 }
 
-/// What filters and steps leave.
+/// How often everything was met, over all recorded events, or in what filters and steps leave of them.
 #[derive(Debug, Default)]
 pub struct Uses {
     /// Of frames.
     pub frames: FrameUses,
     /// Of each DSO, by [`DsoId`].
     pub dsos: Vec<DsoUse>,
+}
+
+impl Uses {
+    /// Goes through all samples.
+    pub fn of(profile: &Profile) -> Self {
+        at_once(async |slice| Self::of_rows(profile, &|_| true, slice).await)
+    }
+
+    async fn of_rows(profile: &Profile, passes: &dyn Fn(usize) -> bool, slice: &Slice) -> Self {
+        let uses = StackUses::of(profile, passes, slice).await;
+        Self {
+            frames: uses.by_frame(profile, slice).await,
+            dsos: uses.by_dso(profile, slice).await,
+        }
+    }
 }
 
 /// How often each frame was met, over all recorded events. Names change nothing in it, so it is counted once.
@@ -160,8 +175,7 @@ pub async fn filtered(
         let left = left.get(usize::from(profile.samples.event[row]));
         filter.removed_by(row).is_none() && left.is_none_or(|left| left.has(profile, row))
     };
-    let uses = StackUses::of(profile, &passes, slice).await;
-    Uses { frames: uses.by_frame(profile, slice).await, dsos: uses.by_dso(profile, slice).await }
+    Uses::of_rows(profile, &passes, slice).await
 }
 
 /// By stack: recorded samples that end in it, and that pass through it.

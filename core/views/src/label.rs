@@ -161,10 +161,9 @@ impl<'a> Labels<'a> {
     /// Colour of a function.
     pub fn function_kind(&self, function: FunctionId) -> Kind {
         let function = self.symbols.function(function);
-        match (self.dso_kind(function.dso), function.name) {
-            (kind @ (Kind::Folded | Kind::Pseudo), _) => kind,
+        match (self.profile.dsos.get(function.dso).kind, function.name) {
+            (DsoKind::Folded | DsoKind::OffCpu, _) | (_, Some(_)) => self.dso_kind(function.dso),
             (_, None) => Kind::Unnamed,
-            (kind, Some(_)) => kind,
         }
     }
 

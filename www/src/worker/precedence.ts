@@ -123,6 +123,8 @@ export class Precedence implements Gate {
   async #until(isBusy: () => boolean): Promise<void> {
     while (isBusy()) {
       await new Promise<void>((goOn) => this.#waiting.push(goOn));
+      // The answer that was waited for is sent first: each of those who wait may go on for a slice.
+      await nextTask();
     }
   }
 

@@ -157,7 +157,7 @@ fn frames_are_named_in_slices_as_at_once() {
     let matched = MatchedImage::admit(&recorded, image(&program)).expect("the build recorded");
     sliced.images.add(matched).expect("readable");
     let depth = NamingDepth::Inlined;
-    let mut work = sliced.symbols.begin(sliced.dso, depth, Ticket::default());
+    let mut work = sliced.symbols.begin(&sliced.profile, sliced.dso, depth, Ticket::default());
     let mut naming = DsoNaming::new(sliced.dso, depth);
     let mut slices = 0;
     while !work.is_done() {
