@@ -145,6 +145,17 @@ impl Symbols {
         self.merged[frame.index()]
     }
 
+    /// The function of a frame that is nothing but that, in whatever way it is shown: no other frame is of it.
+    pub fn own_function(&self, frame: FrameId) -> Option<FunctionId> {
+        let own = Functions::of_frame(frame);
+        match self.levels(frame) {
+            [Level { function, inlining: Inlining::Called, .. }] if *function == own => {
+                (self.merged(frame) == own).then_some(own)
+            }
+            _ => None,
+        }
+    }
+
     /// What is known of the innermost level of a frame. [`Provenance::Forced`] is a name, but not
     /// one that counts.
     pub fn naming(&self, frame: FrameId) -> Naming {

@@ -164,20 +164,39 @@ async fn grown(
 }
 
 /// Grows the call nodes of the stacks of one group. Each stack's call node is a descendant of its prefix's,
-/// so each prefix is looked up once.
+/// so each prefix is looked up once. Those of code without names, as most is at first, are looked up nowhere:
+/// a quarter of the time of such a tree.
 struct CallNodeGrower<'a> {
     profile: &'a Profile,
     symbols: &'a Symbols,
     inlines: Inlines,
     tree: GrowingTree,
     /// By stack, its call node in the group, if that has been made.
-    of_stack: Vec<CallNodeId>,
+    of_stack: Vec<Grown>,
     /// The stacks that have one.
     made: Vec<StackId>,
 }
 
+/// The call node of a stack: its number, and one bit, which is set if no other stack of the group has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Grown(u32);
+
 /// Not made yet.
-const NONE: CallNodeId = CallNodeId(u32::MAX);
+const NONE: Grown = Grown(u32::MAX);
+
+impl Grown {
+    fn new(node: CallNodeId, is_alone: bool) -> Self {
+        Self(node.0 << 1 | u32::from(is_alone))
+    }
+
+    fn node(self) -> CallNodeId {
+        CallNodeId(self.0 >> 1)
+    }
+
+    fn is_alone(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
 
 impl CallNodeGrower<'_> {
     /// What a group's stacks are below.
@@ -201,18 +220,34 @@ impl CallNodeGrower<'_> {
             made.push(stack);
             stack = profile.stacks.get(stack).map_or(Stacks::EMPTY, |(prefix, _)| prefix);
         }
-        let mut node = match stack {
-            Stacks::EMPTY => root,
+        let mut grown = match stack {
+            Stacks::EMPTY => Grown::new(root, true),
             known => of_stack[known.index()],
         };
         for &stack in made[first_missing..].iter().rev() {
             if let Some((_, frame)) = profile.stacks.get(stack) {
-                node = descend(profile, symbols, *inlines, tree, node, frame);
+                let (node, is_alone) = (grown.node(), grown.is_alone());
+                let unnamed = symbols.own_function(frame);
+                let unnamed = unnamed.filter(|_| is_alone && is_mapped(profile, frame));
+                grown = match unnamed {
+                    Some(function) => {
+                        let label = Label::Function(function);
+                        Grown::new(tree.only_child(node, label, Some(frame)), true)
+                    }
+                    None => {
+                        let node = descend(profile, symbols, *inlines, tree, node, frame);
+                        Grown::new(node, false)
+                    }
+                };
             }
-            of_stack[stack.index()] = node;
+            of_stack[stack.index()] = grown;
         }
-        node
+        grown.node()
     }
+}
+
+fn is_mapped(profile: &Profile, frame: FrameId) -> bool {
+    profile.dsos.get(profile.frames.get(frame).dso).kind != DsoKind::Unmapped
 }
 
 /// The call node of `frame` below `node`: one level, or one for each inlined function.
@@ -224,8 +259,7 @@ pub(super) fn descend(
     node: CallNodeId,
     frame: FrameId,
 ) -> CallNodeId {
-    let dso = profile.frames.get(frame).dso;
-    if profile.dsos.get(dso).kind == DsoKind::Unmapped {
+    if !is_mapped(profile, frame) {
         return tree.child(node, Label::NoMapping, Some(frame));
     }
     if inlines == Inlines::Merged {

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use perftab_names::{FunctionId, Symbols};
-use perftab_profile::{DsoId, FrameId, IdTable, Profile, StringId, hash_pair};
+use perftab_perfdata::map::Index;
+use perftab_profile::{DsoId, FrameId, Profile, StringId, hash_pair};
 
 use crate::weights::Sum;
 use crate::{Query, build};
@@ -231,7 +232,7 @@ pub enum Visit {
 /// A call tree that call nodes are still added to.
 pub(super) struct GrowingTree {
     tree: CallTree,
-    index: IdTable,
+    index: Index,
     /// Where samples of another tree went, by call node there.
     moved: Vec<CallNodeId>,
 }
@@ -249,7 +250,7 @@ impl GrowingTree {
         tree.label.reserve(count);
         tree.frame.reserve(count);
         tree.self_sum.reserve(count);
-        let mut growing = Self { tree, index: IdTable::default(), moved: Vec::new() };
+        let mut growing = Self { tree, index: Index::default(), moved: Vec::new() };
         growing.push(CallNodeId::ROOT, Label::All, None);
         growing
     }
@@ -262,20 +263,25 @@ impl GrowingTree {
         frame: Option<FrameId>,
     ) -> CallNodeId {
         let Self { tree, index, .. } = self;
-        let hash = |row: u32| {
-            let row = row as usize;
-            hash_pair(tree.label[row].key(), u64::from(tree.parent[row].0)) as u32
-        };
-        let row = index.find_or_insert(
-            tree.label.len(),
-            hash_pair(label.key(), u64::from(parent.0)) as u32,
-            |row| tree.parent[row as usize] == parent && tree.label[row as usize] == label,
-            hash,
-        );
-        if row as usize == self.tree.label.len() {
-            self.push(parent, label, frame);
+        let hash = hash_pair(label.key(), u64::from(parent.0)) as u32;
+        let is_it = |row: usize| tree.parent[row] == parent && tree.label[row] == label;
+        match index.find(hash, is_it) {
+            Some(row) => CallNodeId(row as u32),
+            None => {
+                index.add(hash, tree.label.len());
+                self.push(parent, label, frame)
+            }
         }
-        CallNodeId(row)
+    }
+
+    /// A new call node of `label` below `parent`, which nobody asks [`Self::child`] for.
+    pub fn only_child(
+        &mut self,
+        parent: CallNodeId,
+        label: Label,
+        frame: Option<FrameId>,
+    ) -> CallNodeId {
+        self.push(parent, label, frame)
     }
 
     /// Adds samples that ended in a call node.
@@ -308,11 +314,13 @@ impl GrowingTree {
         self.tree.parent[id.index()]
     }
 
-    fn push(&mut self, parent: CallNodeId, label: Label, frame: Option<FrameId>) {
+    fn push(&mut self, parent: CallNodeId, label: Label, frame: Option<FrameId>) -> CallNodeId {
+        let id = CallNodeId(self.tree.label.len() as u32);
         self.tree.parent.push(parent);
         self.tree.label.push(label);
         self.tree.frame.push(frame);
         self.tree.self_sum.push(Sum::default());
+        id
     }
 
     /// Adds up totals, without the order of children.

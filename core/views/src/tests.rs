@@ -18,7 +18,7 @@ use super::label::{Labels, OwnCode, mark};
 use super::search::{self, Pattern};
 use super::step_algebra_tests::Random;
 use super::transform::Transform;
-use super::{Direction, Group, Query, coverage};
+use super::{Direction, Group, Inlines, Query, coverage};
 
 #[track_caller]
 fn check_tree(stacks: &str, query: Query, expected: &str) {
@@ -41,6 +41,30 @@ fn stacks_merge_by_function_heaviest_first() {
             C 5 5
             B 3 1
               D 2 2
+        ",
+    );
+}
+
+#[test]
+fn code_without_a_name_below_two_frames_of_one_call_node_is_one() {
+    check_tree(
+        "
+        a A x 1
+        a A>H x 2
+        a ~1 y 4
+        a ~2 y 3
+        a y 1
+        x: a y 5
+        ",
+        Query { inlines: Inlines::Merged, ..ungrouped() },
+        "
+        all 16 0
+          0x61000000 16 0
+            [no mapping] 7 0
+              0x79000000 7 7
+            0x79000000 6 6
+            A 3 0
+              0x78000000 3 3
         ",
     );
 }
