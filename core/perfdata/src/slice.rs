@@ -98,6 +98,20 @@ impl Slice {
         Part { slice: self, all }
     }
 
+    /// Does what counts down how much may still be done, until it says that it is done.
+    pub async fn until(&self, mut goes_on: impl FnMut(&mut usize) -> bool) {
+        loop {
+            let all = self.left();
+            let mut left = all;
+            let is_done = goes_on(&mut left);
+            self.count_all(all - left);
+            if is_done {
+                return;
+            }
+            self.rest().await;
+        }
+    }
+
     /// So much is still to be done, as far as that is known.
     pub fn expect(&self, count: usize) {
         let total = count.saturating_mul(self.unit).saturating_add(self.done());

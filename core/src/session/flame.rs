@@ -4,12 +4,15 @@
 //! all of them: of ten million samples that takes a second, and of an inverted tree, which is made on the
 //! way, several. Whoever zooms on meanwhile wants no more of it.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use perftab_perfdata::slice::Work;
 use perftab_views::Query;
 use perftab_views::call_tree::{CallNodeId, CallTree};
-use perftab_views::flame_graph::{FlameGraph, FlameGraphLayout};
-use perftab_views::inverted::Way;
+use perftab_views::flame_graph::{FlameGraph, layout_in_slices};
+use perftab_views::inverted::Inverted;
 use perftab_views::label::OwnCode;
 
 use crate::session::times::ScanStep;
@@ -20,28 +23,26 @@ use crate::session::{FlameWindow, Session, TreeDetail};
 pub struct FlameWork {
     query: Query,
     window: FlameWindow,
-    /// Of names; if these change it begins anew.
-    generation: u32,
-    state: State,
+    laying: Option<Laying>,
 }
 
-enum State {
-    /// The tree is to be there first.
-    Tree,
-    Whole(Arc<CallTree>, Box<FlameGraphLayout<CallNodeId>>),
-    /// Inverted callees. What was opened of them stays open while they are kept.
-    Inverted(Arc<CallTree>, Box<FlameGraphLayout<Way>>),
+/// Boxes that are being laid out.
+struct Laying {
+    work: Work<FlameGraph>,
+    /// An inverted tree that others open further in between has a place of its own, where it is during a slice.
+    lent: Option<Lent>,
+}
+
+struct Lent {
+    /// What it is made of: a tree that was forgotten and made anew of others may have other numbers.
+    callees: Arc<CallTree>,
+    place: Rc<RefCell<Inverted>>,
 }
 
 impl Session {
     /// Begins to lay out boxes for the width that is there. An unknown root stands for all.
     pub fn flame_work(&self, query: &Query, window: &FlameWindow) -> FlameWork {
-        FlameWork {
-            query: query.clone(),
-            window: window.clone(),
-            generation: self.generation,
-            state: State::Tree,
-        }
+        FlameWork { query: query.clone(), window: window.clone(), laying: None }
     }
 
     /// The same at once.
@@ -54,64 +55,67 @@ impl Session {
         }
     }
 
-    fn begin_laying(&mut self, query: &Query, window: &FlameWindow) -> State {
+    /// Of a tree that is there.
+    fn begin_laying(&mut self, query: &Query, window: &FlameWindow) -> Laying {
         let index = self.tree_index(query);
-        let tree = &mut self.trees.cached[index].tree;
+        let tree = &self.trees.cached[index].tree;
         let root = tree.get().id(window.root).unwrap_or(CallNodeId::ROOT);
         let window = window.in_tree(root, OwnCode::of(&self.profile, query));
+        let profile = Rc::clone(&self.profile);
         match tree {
             Tree::Whole(tree) => {
-                State::Whole(Arc::clone(tree), Box::new(FlameGraphLayout::new(&&**tree, window)))
+                let tree = Arc::clone(tree);
+                let work = self.symbols.read(|symbols| {
+                    Work::new(async move |slice| {
+                        let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);
+                        layout_in_slices(&profile, &symbols, &*tree, &window, &slice).await
+                    })
+                });
+                Laying { work, lent: None }
             }
             Tree::Inverted(inverted) => {
                 let callees = Arc::clone(inverted.callees());
-                State::Inverted(callees, Box::new(FlameGraphLayout::new(&&mut **inverted, window)))
+                let place = Rc::<RefCell<Inverted>>::default();
+                let lent = Lent { callees, place: Rc::clone(&place) };
+                let work = self.symbols.read(|symbols| {
+                    Work::new(async move |slice| {
+                        let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);
+                        layout_in_slices(&profile, &symbols, &*place, &window, &slice).await
+                    })
+                });
+                Laying { work, lent: Some(lent) }
             }
         }
     }
 }
 
 impl FlameWork {
-    /// Goes on for about as long as so many rows of samples take.
+    /// Goes on for about as long as so many rows of samples take. Where names have changed it begins anew.
     pub fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<FlameGraph> {
-        if self.generation != session.generation {
-            self.generation = session.generation;
-            self.state = State::Tree;
-        }
-        let call_nodes = (rows / ROWS_OF_A_CALL_NODE).max(1);
-        let is_done = match &mut self.state {
-            State::Tree => {
+        let begun = self.laying.take().filter(|laying| laying.work.goes_on());
+        let mut laying = match begun {
+            Some(laying) => laying,
+            None => {
                 let step = session.make_tree(&self.query, TreeDetail::Tree, rows);
                 if let ScanStep::More { done, total } = step {
                     return ScanStep::More { done, total };
                 }
-                self.state = session.begin_laying(&self.query, &self.window);
-                false
-            }
-            State::Whole(tree, layout) => {
-                layout.step((&session.profile, &session.symbols), &mut &**tree, call_nodes)
-            }
-            State::Inverted(callees, layout) => {
-                let Session { trees, profile, symbols, .. } = &mut *session;
-                match trees.inverted(&self.query) {
-                    // A tree that was forgotten and made anew of others may have other numbers.
-                    Some(mut inverted) if Arc::ptr_eq(inverted.callees(), callees) => {
-                        layout.step((profile, symbols), &mut inverted, call_nodes)
-                    }
-                    _ => {
-                        self.state = State::Tree;
-                        false
-                    }
-                }
+                session.begin_laying(&self.query, &self.window)
             }
         };
-        if !is_done {
-            return ScanStep::More { done: 0, total: 1 };
-        }
-        ScanStep::Done(match std::mem::replace(&mut self.state, State::Tree) {
-            State::Tree => FlameGraph::default(),
-            State::Whole(_, layout) => layout.finish(),
-            State::Inverted(_, layout) => layout.finish(),
-        })
+        let step = match &laying.lent {
+            None => ScanStep::of(&mut laying.work, rows),
+            Some(Lent { callees, place }) => {
+                let inverted = session.trees.inverted(&self.query);
+                let same = inverted.filter(|inverted| Arc::ptr_eq(inverted.callees(), callees));
+                let Some(inverted) = same else { return ScanStep::More { done: 0, total: 1 } };
+                std::mem::swap(inverted, &mut place.borrow_mut());
+                let step = ScanStep::of(&mut laying.work, rows);
+                std::mem::swap(inverted, &mut place.borrow_mut());
+                step
+            }
+        };
+        self.laying = Some(laying);
+        step
     }
 }

@@ -7,7 +7,7 @@ use perftab_profile::{Profile, hash_text};
 
 use crate::call_tree::{CallNodeId, Label};
 use crate::label::{Kind, Labels, OwnCode, mark};
-use crate::search::{self, Finder, Pattern};
+use crate::search::{Finder, Pattern};
 
 /// Stands in columns where there is no call node or label.
 pub const NONE: u32 = u32::MAX;
@@ -53,28 +53,8 @@ pub struct FlameGraph {
 pub(super) struct Boxes<'a> {
     pub labels: Labels<'a>,
     search: Option<Finder<'a>>,
-    drawing: Drawing,
-}
-
-/// What has been written of a graph, and what is known for going on with it.
-#[derive(Default)]
-pub(super) struct Drawing {
     graph: FlameGraph,
     texts: Map<Label, LabelText>,
-    found: Option<search::FinderCache>,
-}
-
-impl Drawing {
-    /// Begins the next row.
-    pub fn begin_row(&mut self) {
-        self.graph.row_start.push(self.graph.start.len() as u32);
-    }
-
-    /// The columns.
-    pub fn finish(mut self) -> FlameGraph {
-        self.begin_row();
-        self.graph
-    }
 }
 
 /// Where a box stands, in pixels.
@@ -122,21 +102,9 @@ pub(super) struct LabelText {
 
 impl<'a> Boxes<'a> {
     pub fn new(profile: &'a Profile, symbols: &'a Symbols, search: Option<&'a Pattern>) -> Self {
-        Self::resume(profile, symbols, search, Drawing::default())
-    }
-
-    /// Goes on with what was paused, with the same names and the same search.
-    pub fn resume(
-        profile: &'a Profile,
-        symbols: &'a Symbols,
-        search: Option<&'a Pattern>,
-        mut drawing: Drawing,
-    ) -> Self {
-        let search = search.map(|pattern| match drawing.found.take() {
-            Some(known) => Finder::resume(profile, symbols, pattern, known),
-            None => Finder::new(profile, symbols, pattern),
-        });
-        Self { labels: Labels::new(profile, symbols), search, drawing }
+        let search = search.map(|pattern| Finder::new(profile, symbols, pattern));
+        let (graph, texts) = (FlameGraph::default(), Map::default());
+        Self { labels: Labels::new(profile, symbols), search, graph, texts }
     }
 
     /// The same, where colours follow what is counted as own code.
@@ -144,14 +112,9 @@ impl<'a> Boxes<'a> {
         Self { labels: self.labels.counting(own), ..self }
     }
 
-    /// What [`Self::resume`] goes on with.
-    pub fn pause(self) -> Drawing {
-        Drawing { found: self.search.map(Finder::pause), ..self.drawing }
-    }
-
     /// What is pushed from now on stands in the next row.
     pub fn begin_row(&mut self) {
-        self.drawing.begin_row();
+        self.graph.row_start.push(self.graph.start.len() as u32);
     }
 
     /// A call node.
@@ -169,7 +132,7 @@ impl<'a> Boxes<'a> {
 
     /// A box.
     pub fn push(&mut self, content: &BoxContent, edges: Edges, weights: Weights) {
-        let graph = &mut self.drawing.graph;
+        let graph = &mut self.graph;
         graph.call_node.push(content.call_node);
         graph.folded.push(content.several);
         graph.kind.push(self.labels.kind(content.label) as u8);
@@ -181,7 +144,7 @@ impl<'a> Boxes<'a> {
 
     /// So many narrow calls.
     pub fn push_folded(&mut self, count: u32, edges: Edges, weights: Weights) {
-        let graph = &mut self.drawing.graph;
+        let graph = &mut self.graph;
         graph.call_node.push(NONE);
         graph.folded.push(count);
         graph.kind.push(Kind::Folded as u8);
@@ -192,12 +155,13 @@ impl<'a> Boxes<'a> {
     }
 
     /// The columns.
-    pub fn finish(self) -> FlameGraph {
-        self.drawing.finish()
+    pub fn finish(mut self) -> FlameGraph {
+        self.begin_row();
+        self.graph
     }
 
     fn place(&mut self, edges: Edges, weights: Weights, text: LabelText) {
-        let graph = &mut self.drawing.graph;
+        let graph = &mut self.graph;
         graph.start.push(edges.start as f32);
         graph.end.push(edges.end as f32);
         graph.total.push(weights.total);
@@ -217,13 +181,13 @@ impl<'a> Boxes<'a> {
         if width < MIN_LABEL_WIDTH {
             return LabelText { number: NONE, shade: 0 };
         }
-        self.drawing.graph.labels.push(text(&self.labels));
-        LabelText { number: self.drawing.graph.labels.len() as u32 - 1, shade: 0 }
+        self.graph.labels.push(text(&self.labels));
+        LabelText { number: self.graph.labels.len() as u32 - 1, shade: 0 }
     }
 
     /// The text of a box, once for all boxes that have it, and its shade.
     pub fn label(&mut self, label: Label, width: f64) -> LabelText {
-        let text = match self.drawing.texts.get(&label) {
+        let text = match self.texts.get(&label) {
             Some(&known) if known.number != NONE || width < MIN_LABEL_WIDTH => known,
             _ => {
                 let text = self.labels.text(label);
@@ -231,12 +195,12 @@ impl<'a> Boxes<'a> {
                 let number = match width < MIN_LABEL_WIDTH {
                     true => NONE,
                     false => {
-                        self.drawing.graph.labels.push(text);
-                        self.drawing.graph.labels.len() as u32 - 1
+                        self.graph.labels.push(text);
+                        self.graph.labels.len() as u32 - 1
                     }
                 };
                 let made = LabelText { number, shade };
-                self.drawing.texts.insert(label, made);
+                self.texts.insert(label, made);
                 made
             }
         };

@@ -6,13 +6,16 @@
 //! address.
 //!
 //! Where nothing has names, nearly every call node is a part of such a box, and laying out goes through
-//! all of them, row by row. So it is done in steps ([`FlameGraphLayout`]), too.
+//! all of them, row by row.
 
+use std::ops::Deref;
+
+use perftab_perfdata::slice::{Slice, at_once};
 use perftab_perfdata::sorting::sort_by_numbers;
 
 use serde::Deserialize;
 
-use crate::boxes::{BoxContent, Boxes, Drawing, Edges, Weights};
+use crate::boxes::{BoxContent, Boxes, Edges, Weights};
 pub use crate::boxes::{FlameGraph, NONE};
 use perftab_names::Symbols;
 use perftab_profile::{DsoId, Profile};
@@ -60,10 +63,10 @@ pub trait Source {
     type Part: Copy;
 
     /// What is there.
-    fn tree(&self) -> &CallTree;
+    fn tree(&self) -> impl Deref<Target = CallTree>;
     /// Goes on with making the children of a call node, for about so many call nodes, which it
     /// counts down; true when they are there.
-    fn open(&mut self, id: CallNodeId, left: &mut usize) -> bool;
+    fn open(&self, id: CallNodeId, left: &mut usize) -> bool;
     /// Calls `add` with each part of a call node.
     fn for_each_part(&self, id: CallNodeId, add: &mut dyn FnMut(Self::Part));
     /// What the call node of a part stands for.
@@ -81,7 +84,7 @@ pub trait Source {
     /// How many call nodes a box of some parts stands for.
     fn count(&self, amount: Amount) -> u32;
     /// The call node of some parts if they are of one alone.
-    fn only(&mut self, parts: &[Self::Part]) -> Option<CallNodeId>;
+    fn only(&self, parts: &[Self::Part]) -> Option<CallNodeId>;
 }
 
 /// What some parts come to.
@@ -116,11 +119,11 @@ impl Amount {
 impl Source for &CallTree {
     type Part = CallNodeId;
 
-    fn tree(&self) -> &CallTree {
-        self
+    fn tree(&self) -> impl Deref<Target = CallTree> {
+        *self
     }
 
-    fn open(&mut self, _: CallNodeId, _: &mut usize) -> bool {
+    fn open(&self, _: CallNodeId, _: &mut usize) -> bool {
         true
     }
 
@@ -155,7 +158,7 @@ impl Source for &CallTree {
         amount.nodes
     }
 
-    fn only(&mut self, parts: &[CallNodeId]) -> Option<CallNodeId> {
+    fn only(&self, parts: &[CallNodeId]) -> Option<CallNodeId> {
         parts.first().copied().filter(|_| parts.len() == 1)
     }
 }
@@ -167,23 +170,42 @@ pub fn layout(
     source: impl Source,
     window: &Window,
 ) -> FlameGraph {
-    let mut source = source;
-    let mut layout = FlameGraphLayout::new(&source, window.clone());
-    while !layout.step((profile, symbols), &mut source, usize::MAX) {}
-    layout.finish()
+    at_once(async |slice| layout_in_slices(profile, symbols, source, window, slice).await)
 }
 
-/// A layout to be.
-pub struct FlameGraphLayout<P> {
-    window: Window,
-    /// Pixels of a weight of one.
-    scale: f64,
-    drawing: Drawing,
-    /// What is left of the row above, and the row below it as far as it was found.
-    above: std::vec::IntoIter<RowBox<P>>,
-    below: Vec<RowBox<P>>,
-    /// Whose children are being found.
-    current: Option<(f64, ChildBoxes<P>)>,
+/// The same in slices of call nodes. More of the tree may be opened in between.
+pub async fn layout_in_slices(
+    profile: &Profile,
+    symbols: &Symbols,
+    source: impl Source,
+    window: &Window,
+    slice: &Slice,
+) -> FlameGraph {
+    let total = source.tree().total(window.root).weight as f64;
+    let boxes = Boxes::new(profile, symbols, window.search.as_ref()).counting(&window.own);
+    let mut layout = Layout { source, window, scale: window.width / total, boxes };
+    let mut row = Vec::new();
+    if total > 0.0 && window.width > 0.0 {
+        row.push(RowBox::Calls { calls: Calls::One(window.root), start: 0.0 });
+    }
+    while !row.is_empty() {
+        layout.boxes.begin_row();
+        let mut below = Vec::new();
+        for row_box in row {
+            slice.rest().await;
+            slice.count();
+            match row_box {
+                RowBox::Calls { calls, start } => {
+                    layout.push(&calls, start);
+                    let children = layout.children(calls, slice).await;
+                    layout.place(children, start, &mut below);
+                }
+                RowBox::Folded { start, folded } => layout.push_folded(start, folded),
+            }
+        }
+        row = below;
+    }
+    layout.boxes.finish()
 }
 
 /// A box of a row, by its left edge in pixels.
@@ -203,99 +225,13 @@ enum Calls<P> {
 
 /// The boxes below one box, while they are being found.
 struct ChildBoxes<P> {
-    finding: ChildSearch<P>,
     boxes: Vec<(Calls<P>, u64, CallNodeId)>,
     /// Unnamed calls that share a box, by DSO.
     unnamed: Vec<(DsoId, SharedBox<P>)>,
     folded: Amount,
 }
 
-/// How far the children of a box have been found.
-enum ChildSearch<P> {
-    /// Of one call node: those from this place on are left.
-    One(CallNodeId, usize),
-    /// Of several: their children are put together by label.
-    Grouping(std::vec::IntoIter<P>, Grouping<P>),
-    /// Each label of these has its box, or a part of one: those from this place on are left.
-    Grouped(Grouping<P>, usize),
-}
-
-impl<P: Copy> FlameGraphLayout<P> {
-    /// Of the part of a tree below the window's root.
-    pub fn new<S: Source<Part = P>>(source: &S, window: Window) -> Self {
-        let total = source.tree().total(window.root).weight as f64;
-        let scale = window.width / total;
-        let root = RowBox::Calls { calls: Calls::One(window.root), start: 0.0 };
-        let above = if total > 0.0 && window.width > 0.0 { vec![root] } else { Vec::new() };
-        let mut drawing = Drawing::default();
-        if !above.is_empty() {
-            drawing.begin_row();
-        }
-        let (above, below) = (above.into_iter(), Vec::new());
-        Self { window, scale, drawing, above, below, current: None }
-    }
-
-    /// Goes through so many more call nodes; true when there are none left. The tree and the names are
-    /// those that it was made for, but that more of the tree may have been opened.
-    pub fn step<S: Source<Part = P>>(
-        &mut self,
-        (profile, symbols): (&Profile, &Symbols),
-        source: &mut S,
-        call_nodes: usize,
-    ) -> bool {
-        let Self { window, scale, drawing, above, below, current } = self;
-        let drawing = std::mem::take(drawing);
-        let boxes = Boxes::resume(profile, symbols, window.search.as_ref(), drawing);
-        let boxes = boxes.counting(&window.own);
-        let mut layout = Layout { source, window, scale: *scale, boxes };
-        let mut left = call_nodes;
-        let is_done = loop {
-            if left == 0 {
-                break false;
-            }
-            if let Some((start, mut children)) = current.take() {
-                match layout.find(&mut children, &mut left) {
-                    true => layout.place(children, start, below),
-                    false => *current = Some((start, children)),
-                }
-                continue;
-            }
-            left -= 1;
-            match above.next() {
-                Some(RowBox::Calls { calls, start }) => {
-                    layout.push(&calls, start);
-                    *current = Some((start, ChildBoxes::of(calls)));
-                }
-                Some(RowBox::Folded { start, folded }) => layout.push_folded(start, folded),
-                None if below.is_empty() => break true,
-                None => {
-                    layout.boxes.begin_row();
-                    *above = std::mem::take(below).into_iter();
-                }
-            }
-        };
-        self.drawing = layout.boxes.pause();
-        is_done
-    }
-
-    /// The boxes, when there is nothing left.
-    pub fn finish(self) -> FlameGraph {
-        self.drawing.finish()
-    }
-}
-
-impl<P: Copy> ChildBoxes<P> {
-    fn of(calls: Calls<P>) -> Self {
-        let finding = match calls {
-            Calls::One(id) => ChildSearch::One(id, 0),
-            Calls::Several(shared) => {
-                ChildSearch::Grouping(shared.parts.into_iter(), Grouping::default())
-            }
-        };
-        let (boxes, unnamed) = (Vec::new(), Vec::new());
-        Self { finding, boxes, unnamed, folded: Amount::default() }
-    }
-
+impl<P> ChildBoxes<P> {
     /// Those that share the box of a DSO.
     fn shared(&mut self, dso: DsoId) -> &mut SharedBox<P> {
         let known = self.unnamed.iter().position(|(known, _)| *known == dso);
@@ -308,55 +244,46 @@ impl<P: Copy> ChildBoxes<P> {
 }
 
 struct Layout<'a, S: Source> {
-    source: &'a mut S,
+    source: S,
     window: &'a Window,
     scale: f64,
     boxes: Boxes<'a>,
 }
 
 impl<S: Source> Layout<'_, S> {
-    /// Goes on with finding the boxes below a box; true when all are found.
-    fn find(&mut self, below: &mut ChildBoxes<S::Part>, left: &mut usize) -> bool {
-        match &mut below.finding {
-            &mut ChildSearch::One(id, from) => {
-                if !self.source.open(id, left) {
-                    return false;
+    /// The boxes below a box.
+    async fn children(&mut self, calls: Calls<S::Part>, slice: &Slice) -> ChildBoxes<S::Part> {
+        let (boxes, unnamed) = (Vec::new(), Vec::new());
+        let mut below = ChildBoxes { boxes, unnamed, folded: Amount::default() };
+        match calls {
+            Calls::One(id) => {
+                slice.until(|left| self.source.open(id, left)).await;
+                let mut places = 0..self.source.tree().children(id).len();
+                while let Some(part) = slice.part(&mut places).await {
+                    for place in part {
+                        let child = self.source.tree().children(id)[place];
+                        self.put_one(&mut below, child);
+                    }
                 }
-                let count = self.source.tree().children(id).len();
-                let to = from.saturating_add((*left).max(1)).min(count);
-                for place in from..to {
-                    let child = self.source.tree().children(id)[place];
-                    self.put_one(below, child);
-                }
-                *left = left.saturating_sub(to - from);
-                below.finding = ChildSearch::One(id, to);
-                to == count
             }
-            ChildSearch::Grouping(parts, grouping) => {
-                let before = parts.len();
-                for part in parts.take((*left).max(1)) {
-                    grouping.add_below(&*self.source, part);
+            // Their children are put together by label, each of which has a box, or a part of one.
+            Calls::Several(SharedBox { parts, .. }) => {
+                let mut grouping = Grouping::default();
+                let mut places = 0..parts.len();
+                while let Some(part) = slice.part(&mut places).await {
+                    for &part in &parts[part] {
+                        grouping.add_below(&self.source, part);
+                    }
                 }
-                *left = left.saturating_sub(before - parts.len());
-                if parts.len() == 0 {
-                    below.finding = ChildSearch::Grouped(std::mem::take(grouping), 0);
+                let mut groups = 0..grouping.len();
+                while let Some(part) = slice.part(&mut groups).await {
+                    for place in part {
+                        self.put_several(&mut below, grouping.take(place));
+                    }
                 }
-                false
-            }
-            ChildSearch::Grouped(grouping, place) => {
-                let grouping = std::mem::take(grouping);
-                let from = *place;
-                let to = from.saturating_add((*left).max(1)).min(grouping.len());
-                *left = left.saturating_sub(to - from);
-                for place in from..to {
-                    let group = grouping.take(place);
-                    self.put_several(below, group);
-                }
-                let is_done = to == grouping.len();
-                below.finding = ChildSearch::Grouped(grouping, to);
-                is_done
             }
         }
+        below
     }
 
     /// Children stand side by side from their parent's left edge, heaviest first.
@@ -387,6 +314,7 @@ impl<S: Source> Layout<'_, S> {
         let tree = self.source.tree();
         let (label, total) = (tree.label(id), tree.total(id).weight);
         let amount = Amount { total, own: tree.self_sum(id).weight, nodes: 1, labels: 1 };
+        drop(tree);
         match self.shares(label, total) {
             Some(dso) => {
                 let found = self.boxes.found(label);

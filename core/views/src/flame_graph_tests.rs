@@ -1,11 +1,12 @@
 //! Boxes that stand for several call nodes.
 
+use perftab_perfdata::slice::in_slices_of;
 use perftab_profile::{DsoId, DsoKind};
 
 use super::Query;
 use super::call_tree::{CallNodeId, CallTree};
 use super::fixture::{fixture, lines, ungrouped};
-use super::flame_graph::{FlameGraphLayout, NONE, Unnamed, Window, layout};
+use super::flame_graph::{NONE, Unnamed, Window, layout, layout_in_slices};
 use super::function_ref::DsoRef;
 use super::label::{Kind, OwnCode};
 
@@ -21,9 +22,10 @@ fn rows(stacks: &str, min_width: f64, unnamed: Unnamed) -> String {
     let window = window(min_width, unnamed);
     let graph = layout(&stacks.profile, &stacks.symbols, &tree, &window);
     for call_nodes in 1..4 {
-        let mut layout_steps = FlameGraphLayout::new(&&tree, window.clone());
-        while !layout_steps.step((&stacks.profile, &stacks.symbols), &mut &tree, call_nodes) {}
-        assert_eq!(format!("{:?}", layout_steps.finish()), format!("{graph:?}"));
+        let in_slices = in_slices_of(call_nodes, async |slice| {
+            layout_in_slices(&stacks.profile, &stacks.symbols, &tree, &window, slice).await
+        });
+        assert_eq!(format!("{in_slices:?}"), format!("{graph:?}"));
     }
     let mut text = String::new();
     for row in graph.row_start.windows(2) {

@@ -11,7 +11,8 @@
 
 use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_numbers;
-use std::ops::Range;
+use std::cell::{Ref, RefCell};
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use perftab_profile::{IdTable, hash_pair};
@@ -34,6 +35,7 @@ impl Cursor {
 }
 
 /// A tree of callees, inverted as far as it was opened.
+#[derive(Default)]
 pub struct Inverted {
     callees: Arc<CallTree>,
     /// Those of a call node stand together.
@@ -237,16 +239,7 @@ impl Inverted {
 
     /// The same until the children are there.
     pub async fn open_in_slices(&mut self, id: CallNodeId, slice: &Slice) {
-        loop {
-            let all = slice.left();
-            let mut left = all;
-            let is_open = self.open_more(id, &mut left);
-            slice.count_all(all - left);
-            if is_open {
-                return;
-            }
-            slice.rest().await;
-        }
+        slice.until(|left| self.open_more(id, left)).await;
     }
 
     /// Follows a cursor to the next call, which is of one of the children.
@@ -371,34 +364,36 @@ impl Way {
     }
 }
 
-impl Source for &mut Inverted {
+/// Who shares it opens more of it between slices of the drawing.
+impl Source for &RefCell<Inverted> {
     type Part = Way;
 
-    fn tree(&self) -> &CallTree {
-        &self.tree
+    fn tree(&self) -> impl Deref<Target = CallTree> {
+        Ref::map(self.borrow(), |inverted| &inverted.tree)
     }
 
-    fn open(&mut self, id: CallNodeId, left: &mut usize) -> bool {
-        self.open_more(id, left)
+    fn open(&self, id: CallNodeId, left: &mut usize) -> bool {
+        self.borrow_mut().open_more(id, left)
     }
 
     fn for_each_part(&self, id: CallNodeId, add: &mut dyn FnMut(Way)) {
-        let Range { start, end } = self.of_node[id.0 as usize].clone();
-        let is_open = self.tree.has_known_children(id);
-        let calls = if is_open { self.depth(id) } else { 0 };
-        for &cursor in &self.cursors[start as usize..end as usize] {
+        let inverted = self.borrow();
+        let Range { start, end } = inverted.of_node[id.0 as usize].clone();
+        let is_open = inverted.tree.has_known_children(id);
+        let calls = if is_open { inverted.depth(id) } else { 0 };
+        for &cursor in &inverted.cursors[start as usize..end as usize] {
             // Cursors of what is open have gone on.
             let cursor = match calls.checked_sub(1) {
                 None => cursor,
-                Some(last) => Cursor { at: self.calls(cursor)[last], ..cursor },
+                Some(last) => Cursor { at: inverted.calls(cursor)[last], ..cursor },
             };
-            let weight = self.callees.self_sum(cursor.end).weight;
+            let weight = inverted.callees.self_sum(cursor.end).weight;
             add(Way { from: id, cursor, weight, nodes: 1 });
         }
     }
 
     fn label(&self, part: Way) -> Label {
-        self.callees.label(part.cursor.at)
+        self.borrow().callees.label(part.cursor.at)
     }
 
     fn rank(&self, part: Way) -> CallNodeId {
@@ -406,12 +401,13 @@ impl Source for &mut Inverted {
     }
 
     fn amount(&self, part: Way) -> Amount {
-        let own = if self.next(part.cursor).is_none() { part.weight } else { 0 };
+        let own = if self.borrow().next(part.cursor).is_none() { part.weight } else { 0 };
         Amount { total: part.weight, own, nodes: part.nodes, labels: 1 }
     }
 
     fn for_each_below(&self, part: Way, add: &mut dyn FnMut(Way)) {
-        if let Some(at) = self.next(part.cursor) {
+        let next = self.borrow().next(part.cursor);
+        if let Some(at) = next {
             add(Way { cursor: Cursor { at, ..part.cursor }, ..part });
         }
     }
@@ -429,13 +425,15 @@ impl Source for &mut Inverted {
         if amount.labels > 1 { amount.labels } else { amount.nodes }
     }
 
-    fn only(&mut self, parts: &[Way]) -> Option<CallNodeId> {
+    fn only(&self, parts: &[Way]) -> Option<CallNodeId> {
+        let mut inverted = self.borrow_mut();
         let &Way { from, cursor, nodes, .. } = parts.first()?;
-        let mut below = self.calls(cursor).into_iter().skip(self.depth(from)).peekable();
+        let mut below = inverted.calls(cursor).into_iter().skip(inverted.depth(from)).peekable();
         let is_it = below.peek().is_none() && parts.iter().all(|way| way.from == from);
         if !is_it && (parts.len() > 1 || nodes > 1) {
             return None;
         }
-        below.try_fold(from, |at, call| self.child_with(at, self.callees.label(call)))
+        let callees = Arc::clone(&inverted.callees);
+        below.try_fold(from, |at, call| inverted.child_with(at, callees.label(call)))
     }
 }

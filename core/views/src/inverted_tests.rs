@@ -1,12 +1,16 @@
 //! What is made of an inverted tree where it is looked at is what is there when all of it is made.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use perftab_perfdata::slice::Work;
 
 use super::label::OwnCode;
 use crate::build::build;
 use crate::call_tree::{CallNodeId, CallTree};
 use crate::fixture::{Fixture, fixture};
-use crate::flame_graph::{FlameGraph, FlameGraphLayout, Unnamed, Window, layout};
+use crate::flame_graph::{FlameGraph, Unnamed, Window, layout, layout_in_slices};
 use crate::inverted::Inverted;
 use crate::search::{Pattern, in_inverted, search};
 use crate::weights::Sum;
@@ -93,8 +97,8 @@ fn boxes(graph: &FlameGraph) -> Vec<Vec<String>> {
 fn a_graph_is_the_same_whether_all_of_the_tree_is_there_or_not() {
     let mut numbers = Numbers(4);
     for round in 0..60 {
-        let fixture = some_stacks(&mut numbers, 80);
-        let Fixture { profile, symbols } = &fixture;
+        let fixture = Rc::new(some_stacks(&mut numbers, 80));
+        let Fixture { profile, symbols } = &*fixture;
         let group = [Group::None, Group::Process][round % 2];
         let unnamed = [Unnamed::EachAddress, Unnamed::OnePerDso][round / 2 % 2];
         let (whole, mut inverted) = of(&fixture, group);
@@ -112,19 +116,29 @@ fn a_graph_is_the_same_whether_all_of_the_tree_is_there_or_not() {
             own: OwnCode::default(),
         };
         let expected = boxes(&layout(profile, symbols, &whole, &window));
-        let graph = layout(profile, symbols, &mut inverted, &window);
+        let inverted = RefCell::new(inverted);
+        let graph = layout(profile, symbols, &inverted, &window);
         assert_eq!(boxes(&graph), expected, "round {round}");
         // In small steps it is the very same graph, also when something else is opened meanwhile.
-        let (_, mut again) = of(&fixture, group);
-        let mut layout_steps = FlameGraphLayout::new(&&mut again, window);
+        let again = Rc::new(RefCell::new(of(&fixture, group).1));
+        let (laid, drawn) = (Rc::clone(&again), Rc::clone(&fixture));
+        let mut work = Work::new(async move |slice| {
+            layout_in_slices(&drawn.profile, &drawn.symbols, &*laid, &window, &slice).await
+        });
         let mut steps = 0;
-        while !layout_steps.step((profile, symbols), &mut &mut again, 1 + round % 3) {
+        let in_slices = loop {
+            if let Some(graph) = work.step(1 + round % 3) {
+                break graph;
+            }
             steps += 1;
             if steps % 5 == 0 {
-                again.open(CallNodeId(numbers.below(again.tree().len()) as u32));
+                let mut again = again.borrow_mut();
+                let id = CallNodeId(numbers.below(again.tree().len()) as u32);
+                again.open(id);
             }
-        }
-        assert_eq!(boxes(&layout_steps.finish()), expected, "round {round}, {steps} steps");
+        };
+        assert_eq!(boxes(&in_slices), expected, "round {round}, {steps} steps");
+        let inverted = inverted.into_inner();
         for (at, &number) in graph.call_node.iter().enumerate() {
             let total = inverted.tree().id(number).map(|id| inverted.tree().total(id).weight);
             assert!(total.is_none_or(|total| total as f64 == graph.total[at]));

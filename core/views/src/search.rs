@@ -191,46 +191,32 @@ pub struct Finder<'a> {
     pattern: &'a Pattern,
     profile: &'a Profile,
     labels: Labels<'a>,
-    cache: FinderCache,
-}
-
-/// In what a pattern has been found, and in what not.
-#[derive(Default)]
-pub(super) struct FinderCache {
     in_files: Map<FunctionId, Words>,
+    /// In what the pattern has been found, and in what not.
     in_dsos: Map<DsoId, Words>,
-    labels: Map<Label, bool>,
+    known: Map<Label, bool>,
 }
 
 impl<'a> Finder<'a> {
     /// For a profile and what is known of its names.
     pub fn new(profile: &'a Profile, symbols: &'a Symbols, pattern: &'a Pattern) -> Self {
-        let in_files = in_files(profile, symbols, pattern);
-        Self::resume(profile, symbols, pattern, FinderCache { in_files, ..FinderCache::default() })
-    }
-
-    /// Goes on with what is known of the same pattern and the same names.
-    pub(super) fn resume(
-        profile: &'a Profile,
-        symbols: &'a Symbols,
-        pattern: &'a Pattern,
-        cache: FinderCache,
-    ) -> Self {
-        Self { pattern, profile, labels: Labels::new(profile, symbols), cache }
-    }
-
-    /// What [`Self::resume`] goes on with.
-    pub(super) fn pause(self) -> FinderCache {
-        self.cache
+        Self {
+            pattern,
+            profile,
+            labels: Labels::new(profile, symbols),
+            in_files: in_files(profile, symbols, pattern),
+            in_dsos: Map::default(),
+            known: Map::default(),
+        }
     }
 
     /// True if the pattern finds the function that a call node stands for. Groups are not found.
     pub fn finds(&mut self, label: Label) -> bool {
-        if let Some(&known) = self.cache.labels.get(&label) {
+        if let Some(&known) = self.known.get(&label) {
             return known;
         }
         let found = self.words(label).count_ones() as usize == self.pattern.words.len();
-        self.cache.labels.insert(label, found);
+        self.known.insert(label, found);
         found
     }
 
@@ -239,8 +225,7 @@ impl<'a> Finder<'a> {
             Label::All | Label::Group(_) => return 0,
             label => self.labels.text(label),
         };
-        let Self { pattern, profile, labels, cache } = self;
-        let FinderCache { in_files, in_dsos, .. } = cache;
+        let Self { pattern, profile, labels, in_files, in_dsos, .. } = self;
         let in_dso = labels.dso(label).map_or(0, |dso| {
             *in_dsos
                 .entry(dso)
