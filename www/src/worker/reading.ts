@@ -2,8 +2,8 @@
 
 import type { Session } from "../generated/perftab_web.js";
 import { Opening } from "../generated/perftab_web.js";
-import type { Part } from "./parts.ts";
-import { PartReader } from "./parts.ts";
+import type { Part } from "./part_reader.ts";
+import { PartReader } from "./part_reader.ts";
 import type { Slices } from "./slices.ts";
 import { nextTask } from "./slices.ts";
 
