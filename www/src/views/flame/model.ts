@@ -317,6 +317,7 @@ export class FlameModel {
       if (former !== null && query !== undefined && this.#stage !== null) {
         this.#chosenBefore = { query, row: rowOf(former.graph, box), place: this.#stage.placeOf(box) };
         this.#stage.selectBox(box);
+        this.selectedBox.value = box;
       }
       return;
     }
