@@ -274,7 +274,7 @@ impl GrowingTree {
         }
     }
 
-    /// A new call node of `label` below `parent`, which nobody asks [`Self::child`] for.
+    /// A new call node of `label` below `parent`. [`Self::child`] does not find it, so only whoever made it adds to it.
     pub fn only_child(
         &mut self,
         parent: CallNodeId,
