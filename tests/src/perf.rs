@@ -1,10 +1,12 @@
 //! Recordings by the real perf.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::child_process::LimitedCommand;
+use crate::folder::TestFolder;
 use crate::program::is_installed;
 
 /// Records `program` with call chains and build-ids in its mmap events, into `output`. `None` if
@@ -31,6 +33,7 @@ pub fn record(test: &str, program: &Path, output: &Path) -> Option<PathBuf> {
 /// now and then while another test records with build-ids (core's `decode/records/mapping.rs` has
 /// why); then it is run again.
 pub fn until_the_kernel_lets(command: &mut Command) -> io::Result<Output> {
+    until_files_are_older();
     for _ in 0..20 {
         let output = command.ended()?;
         let said = String::from_utf8_lossy(&output.stderr);
@@ -39,6 +42,20 @@ pub fn until_the_kernel_lets(command: &mut Command) -> io::Result<Output> {
         }
     }
     panic!("perf dies of what the kernel writes, twenty times: {command:?}")
+}
+
+/// Waits until what is made has a later time than all that was written before. The kernel's time of files
+/// stands still between two ticks, longer where a virtual machine waits for its processor, and a program that
+/// is as old as its recording may have been written while that was made.
+fn until_files_are_older() {
+    let folder = TestFolder::new();
+    let time_of = |name: &str| {
+        let path = folder.join(name);
+        fs::write(&path, name).expect("a file");
+        fs::metadata(&path).and_then(|it| it.modified()).expect("its time")
+    };
+    let before = time_of("before");
+    while time_of("after") <= before {}
 }
 
 /// A command to record beside a process: it ends when the process has had so much more time on the
