@@ -48,3 +48,40 @@ for (const [name, part] of Object.entries({ "of bytes": ofFile, "of blocks": ofB
     reader.close();
   });
 }
+
+test("blocks of a stream of bytes are read into the same memory", async () => {
+  const reader = new PartReader(ofFile, "stream");
+  const first = await reader.read(0, 4_000_000);
+  const { length } = first;
+  assert.ok(length > 0);
+  await reader.read(length, 4_000_000);
+  assert.equal(first.buffer.byteLength, 0, "its memory is that of the next block");
+  reader.close();
+});
+
+test("a reader that is closed while it reads has no more bytes, and one whose stream fails says so", async () => {
+  for (const type of ["bytes", undefined] as const) {
+    let fail = (): void => {};
+    const held: Part = {
+      source,
+      stream: async () =>
+        new ReadableStream({
+          type,
+          start: (controller) => {
+            fail = () => controller.error(new Error("the disk is gone"));
+          },
+        } as UnderlyingDefaultSource),
+    };
+    const closed = new PartReader(held, "stream");
+    const read = closed.read(0, 10);
+    await new Promise(setImmediate);
+    closed.close();
+    assert.equal((await read).length, 0);
+
+    const failing = new PartReader(held, "stream");
+    const failed = failing.read(0, 10);
+    await new Promise(setImmediate);
+    fail();
+    await assert.rejects(failed, { kind: "read", message: "the disk is gone" });
+  }
+});

@@ -155,6 +155,23 @@ test("a call that is cancelled while it waits does nothing", async () => {
   await assert.rejects(names, CancelledCall);
 });
 
+test("what others answered meanwhile is taken in when nothing is looked at", async () => {
+  const [precedence, done] = [new Precedence(), [] as string[]];
+  const [others, graph] = [work(done, "others"), work(done, "graph")];
+  const names = precedence.answer("nameFrames", async (beside) => {
+    const slices = new Slices(new AbortController().signal, () => {}, beside);
+    await slices.wait(others.run(), { stage: "naming", done: 0, total: 1 });
+    done.push("names are taken in");
+  });
+  await settle();
+  void precedence.answer("flameGraph", graph.run);
+  others.end();
+  await settle();
+  graph.end();
+  await names;
+  assert.deepEqual(done, ["others begins", "graph begins", "others ends", "graph ends", "names are taken in"]);
+});
+
 test("what will be looked at is made until it is looked at, or done", async () => {
   const until = async (done: number, look: number): Promise<number> => {
     const precedence = new Precedence();

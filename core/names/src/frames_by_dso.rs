@@ -19,11 +19,16 @@ struct OfDso {
 
 impl FramesByDso {
     pub(super) fn of(profile: &Profile) -> Self {
-        let mut frames = vec![OfDso::default(); profile.dsos.len()];
-        for (id, frame) in profile.frames.iter() {
-            frames[frame.dso.index()].as_met.push(id);
+        let mut counts = vec![0; profile.dsos.len()];
+        for (_, frame) in profile.frames.iter() {
+            counts[frame.dso.index()] += 1;
         }
-        Self(frames)
+        let with_room_for = |count| OfDso { as_met: Vec::with_capacity(count), ..OfDso::default() };
+        let mut dsos: Vec<OfDso> = counts.into_iter().map(with_room_for).collect();
+        for (id, frame) in profile.frames.iter() {
+            dsos[frame.dso.index()].as_met.push(id);
+        }
+        Self(dsos)
     }
 
     /// In the order in which they were met first.

@@ -145,7 +145,7 @@ impl Symbols {
         self.merged[frame.index()]
     }
 
-    /// The function of a frame without a name, which no other frame is of; `None` if it has a name or inlined levels.
+    /// The function that stands for this frame alone; `None` if it has a name or inlined levels.
     pub fn own_function(&self, frame: FrameId) -> Option<FunctionId> {
         let own = Functions::of_frame(frame);
         match self.levels(frame) {

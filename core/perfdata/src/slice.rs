@@ -98,12 +98,12 @@ impl Slice {
         Part { slice: self, all }
     }
 
-    /// Does what counts down how much may still be done, until it says that it is done.
-    pub async fn until(&self, mut goes_on: impl FnMut(&mut usize) -> bool) {
+    /// Calls `step` slice after slice until it returns true. It counts down how much it may still do.
+    pub async fn until(&self, mut step: impl FnMut(&mut usize) -> bool) {
         loop {
             let all = self.left();
             let mut left = all;
-            let is_done = goes_on(&mut left);
+            let is_done = step(&mut left);
             self.count_all(all - left);
             if is_done {
                 return;

@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use perftab_perfdata::slice::Work;
 use perftab_views::Query;
@@ -29,13 +29,14 @@ pub struct FlameWork {
 /// Boxes that are being laid out.
 struct Laying {
     work: Work<FlameGraph>,
-    /// An inverted tree that others open further in between has a place of its own, where it is during a slice.
     lent: Option<Lent>,
 }
 
+/// An inverted tree. The session keeps it, as others open it further between slices; for each slice it is moved into
+/// `place`.
 struct Lent {
     /// What it is made of: a tree that was forgotten and made anew of others may have other numbers.
-    callees: Arc<CallTree>,
+    callees: Weak<CallTree>,
     place: Rc<RefCell<Inverted>>,
 }
 
@@ -74,7 +75,7 @@ impl Session {
                 Laying { work, lent: None }
             }
             Tree::Inverted(inverted) => {
-                let callees = Arc::clone(inverted.callees());
+                let callees = Arc::downgrade(inverted.callees());
                 let place = Rc::<RefCell<Inverted>>::default();
                 let lent = Lent { callees, place: Rc::clone(&place) };
                 let work = self.symbols.read(|symbols| {
@@ -90,7 +91,8 @@ impl Session {
 }
 
 impl FlameWork {
-    /// Goes on for about as long as so many rows of samples take. Where names have changed it begins anew.
+    /// Goes on for about as long as so many rows of samples take. It begins anew where names were taken in, or an
+    /// inverted tree was forgotten.
     pub fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<FlameGraph> {
         let begun = self.laying.take().filter(|laying| laying.work.goes_on());
         let mut laying = match begun {
@@ -107,8 +109,10 @@ impl FlameWork {
             None => ScanStep::of(&mut laying.work, rows),
             Some(Lent { callees, place }) => {
                 let inverted = session.trees.inverted(&self.query);
-                let same = inverted.filter(|inverted| Arc::ptr_eq(inverted.callees(), callees));
-                let Some(inverted) = same else { return ScanStep::More { done: 0, total: 1 } };
+                let is_it = |it: &&mut Inverted| Arc::as_ptr(it.callees()) == callees.as_ptr();
+                let Some(inverted) = inverted.filter(is_it) else {
+                    return ScanStep::More { done: 0, total: 1 };
+                };
                 std::mem::swap(inverted, &mut place.borrow_mut());
                 let step = ScanStep::of(&mut laying.work, rows);
                 std::mem::swap(inverted, &mut place.borrow_mut());

@@ -164,8 +164,8 @@ async fn grown(
 }
 
 /// Grows the call nodes of the stacks of one group. Each stack's call node is a descendant of its prefix's,
-/// so each prefix is looked up once. Those of code without names, as most is at first, are looked up nowhere:
-/// a quarter of the time of such a tree.
+/// so each prefix is looked up once. Those of code without a name below nothing but such code, as nearly all is at
+/// first, are looked up nowhere: a quarter of the time of such a tree.
 struct CallNodeGrower<'a> {
     profile: &'a Profile,
     symbols: &'a Symbols,
@@ -227,9 +227,8 @@ impl CallNodeGrower<'_> {
         for &stack in made[first_missing..].iter().rev() {
             if let Some((_, frame)) = profile.stacks.get(stack) {
                 let (node, is_alone) = (grown.node(), grown.is_alone());
-                let unnamed = symbols.own_function(frame);
-                let unnamed = unnamed.filter(|_| is_alone && is_mapped(profile, frame));
-                grown = match unnamed {
+                let unnamed = if is_alone { symbols.own_function(frame) } else { None };
+                grown = match unnamed.filter(|_| is_mapped(profile, frame)) {
                     Some(function) => {
                         let label = Label::Function(function);
                         Grown::new(tree.only_child(node, label, Some(frame)), true)

@@ -275,6 +275,7 @@ impl<S: Source> Layout<'_, S> {
                         grouping.add_below(&self.source, part);
                     }
                 }
+                drop(parts);
                 let mut groups = 0..grouping.len();
                 while let Some(part) = slice.part(&mut groups).await {
                     for place in part {

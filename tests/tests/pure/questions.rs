@@ -163,6 +163,54 @@ fn names_that_change_meanwhile_are_those_of_the_answer() {
     }
 }
 
+#[test]
+fn an_inverted_tree_that_others_open_or_forget_meanwhile_is_drawn_all_the_same() {
+    let inverted = json!({ "event": 0, "direction": "inverted" });
+    let window = json!({ "root": 0, "widthPx": 500.0, "minPx": 0.1, "search": "seven" });
+    let question = json!({ "flameGraph": { "query": inverted, "window": window } });
+    let (whole, turns) = answer(&mut session(), question.clone(), 1, |_| {});
+    let at_once = |session: &mut Session, question: Value| {
+        answer(session, question, usize::MAX, |_| {});
+    };
+    let open = |session: &mut Session| {
+        for id in 0..6 {
+            let question = json!({ "callNode": { "query": inverted, "callNode": id, "most": 4 } });
+            at_once(session, question);
+        }
+    };
+    // More than a session keeps.
+    let forget = |session: &mut Session| {
+        for cpu in 0..8 {
+            let query = json!({ "event": 0, "cpus": [cpu] });
+            at_once(session, json!({ "flameGraph": { "query": query, "window": window } }));
+        }
+    };
+    let forget_and_open = |session: &mut Session| {
+        forget(session);
+        open(session);
+    };
+    let others: [&dyn Fn(&mut Session); 3] = [&open, &forget, &forget_and_open];
+    for (which, other) in others.into_iter().enumerate() {
+        for when in 0..turns.len() - 1 {
+            let mut steps = 0..;
+            let between = |session: &mut Session| {
+                if steps.next() == Some(when) {
+                    other(session);
+                }
+            };
+            let (drawn, _) = answer(&mut session(), question.clone(), 1, between);
+            assert_eq!(without_numbers(drawn), without_numbers(whole.clone()), "{which} {when}");
+        }
+    }
+}
+
+/// Call nodes of inverted trees are numbered as they are opened.
+fn without_numbers(mut graph: Value) -> Value {
+    let numbers = graph.as_object_mut().and_then(|graph| graph.remove("callNode"));
+    assert!(numbers.is_some_and(|numbers| numbers.is_array()));
+    graph
+}
+
 /// Names every address by force, each time by another of three names.
 fn change_names(session: &mut Session) {
     let before = session.generation();

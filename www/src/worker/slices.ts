@@ -29,11 +29,15 @@ export class Slices {
     }
     this.#report(progress);
     await nextTask();
+    await this.#letOthersGoBefore();
+    this.check();
+    this.#since = performance.now();
+  }
+
+  async #letOthersGoBefore(): Promise<void> {
     if (!this.#holdsTurn && this.#beside !== null && !this.signal.aborted) {
       await Promise.race([this.#beside.mayGoOn(), this.#aborted()]);
     }
-    this.check();
-    this.#since = performance.now();
   }
 
   #aborted(): Promise<void> {
@@ -50,13 +54,17 @@ export class Slices {
     }
   }
 
-  /** Waits for what others do; where that takes longer than a slice, says how far it is meanwhile. */
+  /**
+   * Waits for what others do; where that takes longer than a slice, says how far it is meanwhile. By then somebody may look at
+   * something, which goes before what is done with it.
+   */
   async wait<T>(event: Promise<T>, progress: Progress): Promise<T> {
     const late = setTimeout(() => this.#report(progress), SLICE_MS);
     try {
       return await event;
     } finally {
       clearTimeout(late);
+      await this.#letOthersGoBefore();
     }
   }
 
