@@ -123,7 +123,7 @@ impl Symbols {
     fn name_off_cpu_frames(&mut self, profile: &Profile) {
         let off_cpu = profile.dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::OffCpu);
         for (dso, _) in off_cpu {
-            for frame in self.frames.by_address(profile, dso).to_vec() {
+            for frame in self.frames_of(profile, dso).to_vec() {
                 let number = profile.frames.get(frame).address;
                 let Some(why) = OffCpu::ALL.into_iter().find(|&why| why as u64 == number) else {
                     continue;

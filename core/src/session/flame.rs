@@ -5,13 +5,14 @@
 //! way, several. Whoever zooms on meanwhile wants no more of it.
 
 use std::cell::RefCell;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 
 use perftab_perfdata::slice::Work;
 use perftab_views::Query;
 use perftab_views::call_tree::{CallNodeId, CallTree};
-use perftab_views::flame_graph::{FlameGraph, layout_in_slices};
+use perftab_views::flame_graph::{FlameGraph, Source, Window, layout_in_slices};
 use perftab_views::inverted::Inverted;
 use perftab_views::label::OwnCode;
 
@@ -62,31 +63,31 @@ impl Session {
         let tree = &self.trees.cached[index].tree;
         let root = tree.get().id(window.root).unwrap_or(CallNodeId::ROOT);
         let window = window.in_tree(root, OwnCode::of(&self.profile, query));
-        let profile = Rc::clone(&self.profile);
         match tree {
             Tree::Whole(tree) => {
-                let tree = Arc::clone(tree);
-                let work = self.symbols.read(|symbols| {
-                    Work::new(async move |slice| {
-                        let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);
-                        layout_in_slices(&profile, &symbols, &*tree, &window, &slice).await
-                    })
-                });
-                Laying { work, lent: None }
+                Laying { work: self.lay_out(Arc::clone(tree), window), lent: None }
             }
             Tree::Inverted(inverted) => {
                 let callees = Arc::downgrade(inverted.callees());
                 let place = Rc::<RefCell<Inverted>>::default();
                 let lent = Lent { callees, place: Rc::clone(&place) };
-                let work = self.symbols.read(|symbols| {
-                    Work::new(async move |slice| {
-                        let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);
-                        layout_in_slices(&profile, &symbols, &*place, &window, &slice).await
-                    })
-                });
-                Laying { work, lent: Some(lent) }
+                Laying { work: self.lay_out(place, window), lent: Some(lent) }
             }
         }
+    }
+
+    fn lay_out<Shared>(&self, tree: Shared, window: Window) -> Work<FlameGraph>
+    where
+        Shared: Deref + 'static,
+        for<'a> &'a Shared::Target: Source,
+    {
+        let profile = Rc::clone(&self.profile);
+        self.symbols.read(|symbols| {
+            Work::new(async move |slice| {
+                let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);
+                layout_in_slices(&profile, &symbols, &*tree, &window, &slice).await
+            })
+        })
     }
 }
 

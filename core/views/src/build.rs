@@ -231,7 +231,7 @@ impl CallNodeGrower<'_> {
                 grown = match unnamed.filter(|_| is_mapped(profile, frame)) {
                     Some(function) => {
                         let label = Label::Function(function);
-                        Grown::new(tree.only_child(node, label, Some(frame)), true)
+                        Grown::new(tree.push(node, label, Some(frame)), true)
                     }
                     None => {
                         let node = descend(profile, symbols, *inlines, tree, node, frame);

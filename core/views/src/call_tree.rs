@@ -274,16 +274,6 @@ impl GrowingTree {
         }
     }
 
-    /// A new call node of `label` below `parent`. [`Self::child`] does not find it, so only whoever made it adds to it.
-    pub fn only_child(
-        &mut self,
-        parent: CallNodeId,
-        label: Label,
-        frame: Option<FrameId>,
-    ) -> CallNodeId {
-        self.push(parent, label, frame)
-    }
-
     /// Adds samples that ended in a call node.
     pub fn add_self(&mut self, id: CallNodeId, sum: Sum) {
         self.tree.self_sum[id.index()].add(sum);
@@ -314,7 +304,8 @@ impl GrowingTree {
         self.tree.parent[id.index()]
     }
 
-    fn push(&mut self, parent: CallNodeId, label: Label, frame: Option<FrameId>) -> CallNodeId {
+    /// A new call node. [`Self::child`] does not find it, so only whoever made it adds to it.
+    pub fn push(&mut self, parent: CallNodeId, label: Label, frame: Option<FrameId>) -> CallNodeId {
         let id = CallNodeId(self.tree.label.len() as u32);
         self.tree.parent.push(parent);
         self.tree.label.push(label);

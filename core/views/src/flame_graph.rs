@@ -315,7 +315,6 @@ impl<S: Source> Layout<'_, S> {
         let tree = self.source.tree();
         let (label, total) = (tree.label(id), tree.total(id).weight);
         let amount = Amount { total, own: tree.self_sum(id).weight, nodes: 1, labels: 1 };
-        drop(tree);
         match self.shares(label, total) {
             Some(dso) => {
                 let found = self.boxes.found(label);
