@@ -180,7 +180,7 @@ describe("a21 everyone", () => {
           }
           await page.keyboard.press("/");
           await page.keyboard.type("no such name");
-          await page.locator(".search-panel").getByText("Nothing named").waitFor();
+          await page.locator(".search-panel").getByText("Nothing named “no such name”").waitFor();
           await look("nothing found");
           await page.keyboard.press("Escape");
           for (const { key } of [{ key: "6" }, { key: "4" }, { key: "3" }, { key: "2" }]) {

@@ -4,7 +4,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { createRef } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { dock, dockOpen, ledgerFull, search, searchResult, searchStep } from "../state/app.ts";
 import { keyOf, withKey } from "../state/commands.ts";
 import { count, percent } from "../state/format.ts";
@@ -25,7 +25,7 @@ const input = createRef<HTMLInputElement>();
 
 const LABEL = "Search functions, DSOs, source files";
 
-/** At once, so that what is typed right after `/` goes to the field; and once more when a phone has unfolded it. */
+/** At once, so that what is typed right after `/` goes to the field. */
 export function focusSearch(): void {
   command.value = null;
   unfold();
@@ -41,9 +41,6 @@ export function focusPalette(): void {
 function unfold(): void {
   unfolded.value = true;
   focusField();
-  if (document.activeElement !== input.current) {
-    requestAnimationFrame(focusField);
-  }
 }
 
 function focusField(): void {
@@ -83,6 +80,12 @@ export function SearchField(): JSX.Element {
   const isCommand = command.value !== null;
   const isOpen = focused.value;
   const list = isCommand && isOpen;
+  // On a phone it can have the focus only now. A frame later would be too late: the first letters would be the page's keys.
+  useLayoutEffect(() => {
+    if (unfolded.value) {
+      focusField();
+    }
+  }, [unfolded.value]);
   return (
     <search class={`search${unfolded.value ? " unfolded" : ""}`}>
       <button type="button" class="quiet icon-only search-open" aria-label="Search" onClick={focusSearch}>
