@@ -2,6 +2,8 @@
 //! the call tree of the query.
 
 use std::num::NonZeroU32;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_names::{FileId, Inlining, Symbols};
 use perftab_profile::{DsoId, DsoKind, FrameId, Profile, StackId, ThreadId};
@@ -17,19 +19,24 @@ use super::names::Names;
 pub(crate) type CallNumber = u32;
 
 /// The calls of one event.
-pub struct Calls<'a> {
-    pub(crate) profile: &'a Profile,
-    pub(crate) symbols: &'a Symbols,
-    own: OwnCode,
-    inlines: Inlines,
-    source: Source<'a>,
+pub(crate) struct Calls {
+    pub codes: Codes,
+    kind: Kind,
 }
 
-enum Source<'a> {
+enum Kind {
     /// Calls are stacks, each of its caller's stack and one frame.
     Stacks,
     /// Calls are functions, where steps have left them.
-    Tree(&'a CallTree, &'a Ends),
+    Tree(Arc<CallTree>, Arc<Ends>),
+}
+
+/// What is known of the code that calls run.
+pub(crate) struct Codes {
+    pub profile: Rc<Profile>,
+    pub symbols: Rc<Symbols>,
+    own: OwnCode,
+    inlines: Inlines,
 }
 
 /// What a call runs: numbers of the same code are equal.
@@ -51,69 +58,53 @@ pub(crate) struct Part {
     pub line: Option<NonZeroU32>,
 }
 
-impl<'a> Calls<'a> {
+impl Calls {
     /// Whether the calls of a query are those of its tree.
     pub fn need_tree(query: &Query) -> bool {
         !query.steps.is_empty()
     }
 
     /// The stacks as they are.
-    pub fn of_stacks(profile: &'a Profile, symbols: &'a Symbols, query: &Query) -> Self {
-        Self::new(profile, symbols, query, Source::Stacks)
+    pub fn of_stacks(codes: Codes) -> Self {
+        Self { codes, kind: Kind::Stacks }
     }
 
     /// Those of the query's tree of callees, which is not grouped.
-    pub fn of_tree(
-        profile: &'a Profile,
-        symbols: &'a Symbols,
-        query: &Query,
-        tree: &'a CallTree,
-        ends: &'a Ends,
-    ) -> Self {
-        Self::new(profile, symbols, query, Source::Tree(tree, ends))
-    }
-
-    fn new(profile: &'a Profile, symbols: &'a Symbols, query: &Query, source: Source<'a>) -> Self {
-        let own = OwnCode::of(profile, query);
-        Self { profile, symbols, own, inlines: query.inlines, source }
-    }
-
-    /// Names them, with categories as the query counts own code.
-    pub(crate) fn names(&self) -> Names<'_> {
-        Names::new(self.profile, self.symbols).counting(&self.own)
+    pub fn of_tree(codes: Codes, tree: Arc<CallTree>, ends: Arc<Ends>) -> Self {
+        Self { codes, kind: Kind::Tree(tree, ends) }
     }
 
     /// Numbers are below it.
-    pub(crate) fn len(&self) -> usize {
-        match self.source {
-            Source::Stacks => self.profile.stacks.len(),
-            Source::Tree(tree, _) => tree.len(),
+    pub fn len(&self) -> usize {
+        match &self.kind {
+            Kind::Stacks => self.codes.profile.stacks.len(),
+            Kind::Tree(tree, _) => tree.len(),
         }
     }
 
     /// Where a sample ends; `None` if steps took it away.
     pub fn end(&self, thread: ThreadId, stack: StackId) -> Option<CallNumber> {
-        match self.source {
-            Source::Stacks => Some(stack.0),
-            Source::Tree(_, ends) => ends.of(thread, stack).map(|node| node.0),
+        match &self.kind {
+            Kind::Stacks => Some(stack.0),
+            Kind::Tree(_, ends) => ends.of(thread, stack).map(|node| node.0),
         }
     }
 
     /// Where the sample of a row ends; 0 also if it was taken away.
     pub fn end_of_row(&self, row: u32) -> CallNumber {
-        let samples = &self.profile.samples;
+        let samples = &self.codes.profile.samples;
         let row = row as usize;
         self.end(samples.thread[row], samples.stack[row]).unwrap_or(0)
     }
 
     /// The caller, 0 if there is none, and what is called; `None` for 0.
-    pub(crate) fn get(&self, call: CallNumber) -> Option<(CallNumber, Code)> {
-        match self.source {
-            Source::Stacks => {
-                let (caller, frame) = self.profile.stacks.get(StackId(call))?;
+    pub fn get(&self, call: CallNumber) -> Option<(CallNumber, Code)> {
+        match &self.kind {
+            Kind::Stacks => {
+                let (caller, frame) = self.codes.profile.stacks.get(StackId(call))?;
                 Some((caller.0, Code::Frame(frame)))
             }
-            Source::Tree(tree, _) => {
+            Kind::Tree(tree, _) => {
                 let node = CallNodeId(call);
                 let caller = tree.parent(node)?;
                 Some((caller.0, Code::Label(tree.label(node))))
@@ -125,9 +116,23 @@ impl<'a> Calls<'a> {
     pub fn caller(&self, call: CallNumber) -> Option<CallNumber> {
         self.get(call).map(|(caller, _)| caller)
     }
+}
+
+impl Codes {
+    /// With inlining and own code as the query has them.
+    pub fn new(profile: &Rc<Profile>, symbols: &Rc<Symbols>, query: &Query) -> Self {
+        let own = OwnCode::of(profile, query);
+        let (profile, symbols) = (Rc::clone(profile), Rc::clone(symbols));
+        Self { profile, symbols, own, inlines: query.inlines }
+    }
+
+    /// Names them, with categories as the query counts own code.
+    pub fn names(&self) -> Names<'_> {
+        Names::new(&self.profile, &self.symbols).counting(&self.own)
+    }
 
     /// The levels of a call's code, outermost first; at least one.
-    pub(crate) fn for_each_part(&self, code: Code, mut each: impl FnMut(Part)) {
+    pub fn for_each_part(&self, code: Code, mut each: impl FnMut(Part)) {
         let mut plain = |label| each(Part { label, depth: 0, file: None, line: None });
         let frame = match code {
             Code::Label(Label::Inlined(function)) => {
@@ -157,7 +162,7 @@ impl<'a> Calls<'a> {
     }
 
     /// The DSO that a call's code lies in, and its address there, if there is one and it is known.
-    pub(crate) fn place(&self, code: Code) -> Option<(DsoId, Option<u64>)> {
+    pub fn place(&self, code: Code) -> Option<(DsoId, Option<u64>)> {
         let (dso, address) = match code {
             Code::Frame(id) => {
                 let frame = self.profile.frames.get(id);
@@ -171,7 +176,7 @@ impl<'a> Calls<'a> {
                 (function.dso, function.name.is_none().then_some(function.address))
             }
         };
-        is_mapped(self.profile, dso).then_some((dso, address))
+        is_mapped(&self.profile, dso).then_some((dso, address))
     }
 }
 

@@ -5,46 +5,35 @@
 
 use std::io::Write;
 
-use perftab_names::Symbols;
-use perftab_profile::Profile;
-use perftab_views::call_tree::{CallNodeId, CallTree};
+use perftab_views::call_tree::CallNodeId;
 
-use super::names::Names;
-use super::{Next, TreePieces};
+use crate::ExportRequest;
+use crate::names::Names;
+use crate::out::Out;
+use crate::source::Source;
 
-/// A walk through the tree, a call node a piece.
-#[derive(Default)]
-pub(crate) struct Collapsed {
-    /// Call nodes to be visited, the next one last, each with how deep it lies.
-    open: Option<Vec<(CallNodeId, usize)>>,
-    /// Names from the root's child to the call node visited last.
-    path: Vec<String>,
-}
-
-impl TreePieces for Collapsed {
-    fn next(
-        &mut self,
-        profile: &Profile,
-        symbols: &Symbols,
-        tree: &CallTree,
-        out: &mut Vec<u8>,
-    ) -> Next {
-        let open = self.open.get_or_insert_with(|| {
-            if tree.is_empty() { Vec::new() } else { vec![(CallNodeId::ROOT, 0)] }
-        });
-        let Some((id, depth)) = open.pop() else { return Next::End };
+/// Walks through the tree of the request's query.
+pub(crate) async fn write(request: &ExportRequest, source: &Source, out: &mut Out) {
+    let tree = source.tree(&request.query, out.rows()).await;
+    let names = Names::new(&source.profile, &source.symbols);
+    out.pieces().expect(tree.len());
+    // Call nodes to be visited, the next one last, each with how deep it lies.
+    let mut open = if tree.is_empty() { Vec::new() } else { vec![(CallNodeId::ROOT, 0)] };
+    // Names from the root's child to the call node visited last.
+    let mut path: Vec<String> = Vec::new();
+    while let Some((id, depth)) = open.pop() {
         let children = tree.children(id).iter().rev();
         open.extend(children.map(|&child| (child, depth + 1)));
         if id == CallNodeId::ROOT {
-            return Next::Piece;
+            continue;
         }
-        self.path.truncate(depth - 1);
-        self.path.push(escape(&Names::new(profile, symbols).text(tree.label(id))));
+        path.truncate(depth - 1);
+        path.push(escape(&names.text(tree.label(id))));
         let weight = tree.self_sum(id).weight;
         if weight > 0 {
-            let _ = writeln!(out, "{} {weight}", self.path.join(";"));
+            let _ = writeln!(out.bytes, "{} {weight}", path.join(";"));
         }
-        Next::Piece
+        out.rest().await;
     }
 }
 

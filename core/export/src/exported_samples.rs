@@ -1,16 +1,18 @@
 //! The samples that are written, by event and thread, and the calls that they need.
 
+use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_key;
 use perftab_profile::{Profile, ThreadId};
 use perftab_views::Query;
 use perftab_views::filter::Filter;
 use perftab_views::weights::Sum;
 
-use super::calls::Calls;
+use crate::calls::Calls;
+use crate::source::Source;
 
 /// What is written. Rows are four bytes each, and calls a bit more than one.
 #[derive(Default)]
-pub struct ExportedSamples {
+pub(crate) struct ExportedSamples {
     /// In the order in which they are written; at least one.
     pub events: Vec<EventRows>,
     /// Calls that samples pass through, by number. Events share one table of stacks; with steps
@@ -19,7 +21,7 @@ pub struct ExportedSamples {
 }
 
 /// The samples of one event.
-pub struct EventRows {
+pub(crate) struct EventRows {
     /// The event's number, filters and steps.
     pub query: Query,
     /// Its threads, heaviest first.
@@ -27,7 +29,7 @@ pub struct EventRows {
 }
 
 /// The samples of one thread.
-pub struct Track {
+pub(crate) struct Track {
     pub thread: ThreadId,
     /// In the order of time.
     pub rows: Vec<u32>,
@@ -35,9 +37,57 @@ pub struct Track {
 }
 
 impl ExportedSamples {
+    /// Finds what is to be written of the events of `queries`.
+    pub async fn of(source: &Source, queries: Vec<Query>, slice: &Slice) -> Self {
+        let profile = &*source.profile;
+        let mut taken = Self::default();
+        for query in queries {
+            let calls = source.calls(&query, slice).await;
+            if Calls::need_tree(&query) || taken.tables.is_empty() {
+                taken.tables.push(vec![false; calls.len()]);
+            }
+            let mut tracks = no_rows(profile);
+            let filter = Filter::new(profile, &query);
+            let mut rows = filter.rows();
+            slice.expect(2 * profile.samples.len());
+            while let Some(part) = slice.part(&mut rows).await {
+                let Some(used) = taken.tables.last_mut() else { break };
+                for row in part {
+                    if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
+                        continue;
+                    }
+                    let thread = profile.samples.thread[row];
+                    let stack = profile.samples.stack[row];
+                    let Some(end) = calls.end(thread, stack) else { continue };
+                    used[end as usize] = true;
+                    let track = &mut tracks[thread.index()];
+                    track.rows.push(row as u32);
+                    track.sum.add(filter.sum(row));
+                }
+            }
+            put_in_order(profile, &mut tracks);
+            if let Some(used) = taken.tables.last_mut() {
+                // Callers have lower numbers, so each is met after all that it called.
+                for call in (1..used.len()).rev() {
+                    let caller = calls.caller(call as u32).filter(|_| used[call]);
+                    caller.into_iter().for_each(|caller| used[caller as usize] = true);
+                }
+            }
+            taken.events.push(EventRows { query, tracks });
+            slice.next().await;
+        }
+        taken
+    }
+
     /// The table of an event's calls.
     pub fn table(&self, event: usize) -> usize {
         event.min(self.tables.len().saturating_sub(1))
+    }
+
+    /// The query that a table's calls are of.
+    pub fn query_of(&self, table: usize) -> &Query {
+        // Where events share one table, the stacks are the same for all.
+        &self.events[table].query
     }
 
     /// All threads with the place of their event, event after event.
@@ -62,88 +112,13 @@ impl ExportedSamples {
     }
 }
 
-/// Finds what is to be written, a step at a time.
-pub struct ExportedSamplesBuilder {
-    queries: Vec<Query>,
-    taken: ExportedSamples,
-    /// Of the event that is gone through: rows by thread; `None` before it was begun.
-    threads: Option<Vec<Track>>,
-    row: usize,
-    rows_done: usize,
-}
-
-impl ExportedSamplesBuilder {
-    /// Nothing is found so far of the events of `queries`.
-    pub fn new(queries: Vec<Query>) -> Self {
-        Self { queries, taken: ExportedSamples::default(), threads: None, row: 0, rows_done: 0 }
-    }
-
-    /// The query of the event that is gone through now; `None` when all were.
-    pub fn query(&self) -> Option<&Query> {
-        self.queries.get(self.taken.events.len())
-    }
-
-    /// Goes through so many more rows of the event's samples.
-    pub fn step(&mut self, calls: &Calls<'_>, rows: usize) {
-        let Some(query) = self.queries.get(self.taken.events.len()) else { return };
-        let profile = calls.profile;
-        let filter = Filter::new(profile, query);
-        let all = filter.rows();
-        if self.threads.is_none() {
-            self.row = all.start;
-            if Calls::need_tree(query) || self.taken.tables.is_empty() {
-                self.taken.tables.push(vec![false; calls.len()]);
-            }
-        }
-        let threads = self.threads.get_or_insert_with(|| no_rows(profile));
-        let Some(used) = self.taken.tables.last_mut() else { return };
-        let until = self.row.saturating_add(rows).min(all.end);
-        let samples = &profile.samples;
-        for row in self.row.min(until)..until {
-            if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
-                continue;
-            }
-            let thread = samples.thread[row];
-            let Some(end) = calls.end(thread, samples.stack[row]) else { continue };
-            used[end as usize] = true;
-            let track = &mut threads[thread.index()];
-            track.rows.push(row as u32);
-            track.sum.add(filter.sum(row));
-        }
-        self.rows_done += until.saturating_sub(self.row);
-        self.row = until;
-        if until >= all.end {
-            self.end_event(calls, query.clone());
-        }
-    }
-
-    fn end_event(&mut self, calls: &Calls<'_>, query: Query) {
-        let mut tracks = self.threads.take().unwrap_or_default();
-        tracks.retain(|track| !track.rows.is_empty());
-        sort_by_key(&mut tracks, |track| std::cmp::Reverse(track.sum.weight));
-        let times = &calls.profile.samples.time_nanos;
-        if !calls.profile.samples.is_in_order() {
-            let by_time = |row: &u32| times[*row as usize];
-            tracks.iter_mut().for_each(|track| sort_by_key(&mut track.rows, by_time));
-        }
-        if let Some(used) = self.taken.tables.last_mut() {
-            // Callers have lower numbers, so each is met after all that it called.
-            for call in (1..used.len()).rev() {
-                let caller = calls.caller(call as u32).filter(|_| used[call]);
-                caller.into_iter().for_each(|caller| used[caller as usize] = true);
-            }
-        }
-        self.taken.events.push(EventRows { query, tracks });
-    }
-
-    /// How many rows were gone through, those of all events.
-    pub fn rows_done(&self) -> usize {
-        self.rows_done
-    }
-
-    /// What was found.
-    pub fn finish(self) -> ExportedSamples {
-        self.taken
+/// Heaviest threads first, their samples in the order of time.
+fn put_in_order(profile: &Profile, tracks: &mut Vec<Track>) {
+    tracks.retain(|track| !track.rows.is_empty());
+    sort_by_key(tracks, |track| std::cmp::Reverse(track.sum.weight));
+    if !profile.samples.is_in_order() {
+        let by_time = |row: &u32| profile.samples.time_nanos[*row as usize];
+        tracks.iter_mut().for_each(|track| sort_by_key(&mut track.rows, by_time));
     }
 }
 

@@ -8,6 +8,13 @@ pub(super) fn string(out: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(out, text);
 }
 
+/// What stands before an item of a list that is written one by one.
+pub(super) fn separate(out: &mut Vec<u8>, place: usize) {
+    if place > 0 {
+        out.push(b',');
+    }
+}
+
 /// A number, or null.
 pub(super) fn number_or_null(out: &mut Vec<u8>, number: Option<u32>) {
     let _ = match number {
@@ -36,9 +43,7 @@ pub(super) fn list<T>(
     string(out, key);
     out.extend_from_slice(b":[");
     for (at, item) in items.into_iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
+        separate(out, at);
         write(out, item);
     }
     out.push(b']');

@@ -1,6 +1,6 @@
 //! A profile in the formats of other tools.
 //!
-//! Every format is written piece by piece ([`Pieces`]), so that what comes out may be larger than
+//! Every format is written piece by piece ([`Out`]), so that what comes out may be larger than
 //! memory and a page stays alive while millions of samples are written. Collapsed stacks and the
 //! picture show the call tree of a query; the others have samples by thread, and take the stacks
 //! themselves where no step rewrites them: with them go addresses, source lines and inlining.
@@ -16,23 +16,23 @@ mod firefox;
 mod json;
 mod limits;
 mod names;
+mod out;
 mod pprof;
 mod protobuf;
 pub mod script;
+mod source;
 mod speedscope;
 mod svg;
 #[cfg(test)]
 mod tests;
 
-use perftab_names::Symbols;
 use perftab_profile::Profile;
 use perftab_views::Query;
-use perftab_views::call_tree::CallTree;
 use serde::{Deserialize, Serialize};
 
-pub use calls::Calls;
-pub use exported_samples::{ExportedSamples, ExportedSamplesBuilder};
 pub use limits::{ForcedNames, limits};
+pub use out::{Out, ROWS_A_PIECE};
+pub use source::{KnownTree, Source};
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -130,56 +130,15 @@ impl ExportRequest {
     }
 }
 
-/// Whether there is more to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// A piece was written, or work was done for one.
-    Piece,
-    /// That was all.
-    End,
-}
-
-/// A format that is written from samples by thread.
-pub trait Pieces {
-    /// The event, by its place among those written, whose calls the next piece needs.
-    fn event(&self) -> usize;
-
-    /// Writes the next small piece.
-    fn next(&mut self, calls: &Calls<'_>, taken: &ExportedSamples, out: &mut Vec<u8>) -> Next;
-}
-
-/// The writer of a format that is written from samples by thread; `None` for the others.
-pub fn pieces(
-    request: &ExportRequest,
-    profile: &Profile,
-    taken: &ExportedSamples,
-    distance: u64,
-) -> Option<Box<dyn Pieces>> {
-    Some(match request.format {
-        Format::Collapsed | Format::Svg => return None,
-        Format::Pprof => Box::new(pprof::Pprof::new(request)),
-        Format::Firefox => Box::new(firefox::Firefox::new(request, profile, taken, distance)),
-        Format::Speedscope => Box::new(speedscope::Speedscope::new(request)),
-    })
-}
-
-/// A format that is written from a call tree.
-pub trait TreePieces {
-    /// Writes the next small piece.
-    fn next(
-        &mut self,
-        profile: &Profile,
-        symbols: &Symbols,
-        tree: &CallTree,
-        out: &mut Vec<u8>,
-    ) -> Next;
-}
-
-/// The writer of a format that is written from a call tree; `None` for the others.
-pub fn tree_pieces(request: &ExportRequest) -> Option<Box<dyn TreePieces>> {
-    Some(match request.format {
-        Format::Collapsed => Box::new(collapsed::Collapsed::default()),
-        Format::Svg => Box::new(svg::Svg::new(request)),
-        Format::Pprof | Format::Firefox | Format::Speedscope => return None,
-    })
+/// Writes a file of another tool, as it is before it is packed.
+pub async fn write(request: &ExportRequest, source: &Source, mut out: Out) {
+    let out = &mut out;
+    match request.format {
+        Format::Collapsed => collapsed::write(request, source, out).await,
+        Format::Svg => svg::write(request, source, out).await,
+        Format::Pprof => pprof::write(request, source, out).await,
+        Format::Firefox => firefox::write(request, source, out).await,
+        Format::Speedscope => speedscope::write(request, source, out).await,
+    }
+    out.give();
 }

@@ -5,17 +5,19 @@
 //! is shortened before, by the width of the widest of the usual monospaced fonts. Calls too narrow
 //! to be seen are one box, as in the page.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 
-use perftab_names::Symbols;
 use perftab_perfdata::text::{counted, grouped, printable};
 use perftab_profile::{DsoId, Profile, Unit};
 use perftab_views::call_tree::{CallNodeId, CallTree};
-use perftab_views::flame_graph::{self, FlameGraph, NONE, Unnamed, Window};
+use perftab_views::flame_graph::{FlameGraph, NONE, Unnamed, Window, layout_in_slices};
 use perftab_views::label::{Kind, Labels, OwnCode, mark};
 use perftab_views::{Direction, Query};
 
-use super::{ExportRequest, Next, TreePieces};
+use crate::ExportRequest;
+use crate::out::Out;
+use crate::source::Source;
 
 /// In pixels, of the whole picture and of what is around the boxes.
 const WIDTH: f64 = 1200.0;
@@ -58,77 +60,38 @@ const KINDS: [[&str; 2]; 7] = [
 /// Black over the fill, by shade: neighbours differ.
 const SHADES: [f64; 3] = [0.0, 0.05, 0.1];
 
-/// A picture that is being drawn, a row a piece.
-pub(crate) struct Svg {
-    name: String,
-    query: Query,
-    drawn: Option<DrawnGraph>,
-    next: At,
+/// Draws the tree of the request's query, a row a piece.
+pub(crate) async fn write(request: &ExportRequest, source: &Source, out: &mut Out) {
+    let (profile, symbols, query) = (&*source.profile, &*source.symbols, &request.query);
+    let tree = source.tree(query, out.rows()).await;
+    out.pieces().expect(tree.len());
+    let window = Window {
+        root: CallNodeId::ROOT,
+        width: WIDTH - 2.0 * MARGIN,
+        min_width: MIN_WIDTH,
+        search: None,
+        unnamed: Unnamed::EachAddress,
+        own: OwnCode::of(profile, query),
+    };
+    let graph = layout_in_slices(profile, symbols, &*tree, &window, out.pieces()).await;
+    let is_forced = graph.marks.iter().any(|marks| marks & mark::FORCED != 0);
+    let drawn = DrawnGraph { graph, is_forced };
+    let page = Page { profile, labels: Labels::new(profile, symbols), tree: &tree, drawn: &drawn };
+    let name = printable(&request.name);
+    page.head(&name, query, &mut out.bytes);
+    out.rest().await;
+    for row in 0..drawn.graph.row_start.len().saturating_sub(1) {
+        page.row(row, &mut out.bytes);
+        out.rest().await;
+    }
+    page.foot(&mut out.bytes);
+    out.rest().await;
 }
 
 struct DrawnGraph {
     graph: FlameGraph,
     /// Whether a name in it came from a file that does not match.
     is_forced: bool,
-}
-
-#[derive(Clone, Copy)]
-enum At {
-    Head,
-    Row(usize),
-    End,
-}
-
-impl Svg {
-    pub fn new(request: &ExportRequest) -> Self {
-        let name = printable(&request.name).into_owned();
-        Self { name, query: request.query.clone(), drawn: None, next: At::Head }
-    }
-}
-
-impl TreePieces for Svg {
-    fn next(
-        &mut self,
-        profile: &Profile,
-        symbols: &Symbols,
-        tree: &CallTree,
-        out: &mut Vec<u8>,
-    ) -> Next {
-        let drawn = self.drawn.get_or_insert_with(|| {
-            let root = CallNodeId::ROOT;
-            let (width, min_width) = (WIDTH - 2.0 * MARGIN, MIN_WIDTH);
-            let window = Window {
-                root,
-                width,
-                min_width,
-                search: None,
-                unnamed: Unnamed::EachAddress,
-                own: OwnCode::of(profile, &self.query),
-            };
-            let graph = flame_graph::layout(profile, symbols, tree, &window);
-            let is_forced = graph.marks.iter().any(|marks| marks & mark::FORCED != 0);
-            DrawnGraph { graph, is_forced }
-        });
-        let page = Page { profile, labels: Labels::new(profile, symbols), tree, drawn };
-        let mut text = String::new();
-        self.next = match self.next {
-            At::Head => {
-                page.head(&self.name, &self.query, &mut text);
-                At::Row(0)
-            }
-            At::Row(row) if row + 1 >= page.drawn.graph.row_start.len() => {
-                page.foot(&mut text);
-                At::End
-            }
-            At::Row(row) => {
-                page.row(row, &mut text);
-                At::Row(row + 1)
-            }
-            At::End => return Next::End,
-        };
-        out.extend_from_slice(text.as_bytes());
-        Next::Piece
-    }
 }
 
 struct Page<'a> {
@@ -147,11 +110,11 @@ impl Page<'_> {
         self.top() + self.drawn.graph.row_start.len().saturating_sub(1) as f64 * ROW
     }
 
-    fn head(&self, name: &str, query: &Query, text: &mut String) {
+    fn head(&self, name: &str, query: &Query, out: &mut Vec<u8>) {
         let (title, facts) = (self.title(name, query), self.facts(query));
         let height = self.bottom() + FOOT;
         let _ = write!(
-            text,
+            out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"perftab\" role=\"img\" \
              aria-labelledby=\"perftab-title perftab-facts\" viewBox=\"0 0 {WIDTH} {height}\" \
              width=\"{WIDTH}\" height=\"{height}\">\n\
@@ -167,7 +130,7 @@ impl Page<'_> {
         );
         if self.drawn.is_forced {
             let _ = write!(
-                text,
+                out,
                 "<rect class=\"banner\" y=\"{HEAD}\" width=\"{WIDTH}\" height=\"{}\"/>\n\
                  <text class=\"warning\" x=\"{MARGIN}\" y=\"{}\">Unsafe: names with ≠ are of \
                  another build than the one that ran.</text>\n",
@@ -207,7 +170,7 @@ impl Page<'_> {
         facts
     }
 
-    fn row(&self, row: usize, text: &mut String) {
+    fn row(&self, row: usize, out: &mut Vec<u8>) {
         let graph = &self.drawn.graph;
         let top = self.top() + row as f64 * ROW;
         for place in graph.row_start[row]..graph.row_start[row + 1] {
@@ -219,7 +182,7 @@ impl Page<'_> {
                 false => format!("k{}s{}", graph.kind[place], graph.shade[place]),
             };
             let _ = write!(
-                text,
+                out,
                 "<svg x=\"{:.2}\" y=\"{top}\" width=\"{width:.2}\" height=\"{}\"><title>{}</title>\
                  <rect class=\"{kind}\" width=\"100%\" height=\"100%\"/>",
                 MARGIN + f64::from(start),
@@ -227,8 +190,8 @@ impl Page<'_> {
                 escape(&self.told(place)),
             );
             if graph.kind[place] == Kind::Unnamed as u8 {
-                text.push_str(
-                    "<rect fill=\"url(#perftab-hatch)\" width=\"100%\" height=\"100%\"/>",
+                out.extend_from_slice(
+                    b"<rect fill=\"url(#perftab-hatch)\" width=\"100%\" height=\"100%\"/>",
                 );
             }
             if let Some(label) = fitting(&self.shown(place), width) {
@@ -237,9 +200,9 @@ impl Page<'_> {
                     false => "",
                 };
                 let label = escape(&label);
-                let _ = write!(text, "<text x=\"4\" y=\"{BASELINE}\"{style}>{label}</text>");
+                let _ = write!(out, "<text x=\"4\" y=\"{BASELINE}\"{style}>{label}</text>");
             }
-            text.push_str("</svg>\n");
+            out.extend_from_slice(b"</svg>\n");
         }
     }
 
@@ -281,10 +244,10 @@ impl Page<'_> {
         told
     }
 
-    fn foot(&self, text: &mut String) {
+    fn foot(&self, out: &mut Vec<u8>) {
         let share = escape(&percent(MIN_WIDTH, WIDTH - 2.0 * MARGIN));
         let _ = write!(
-            text,
+            out,
             "<text class=\"facts\" x=\"{MARGIN}\" y=\"{}\">Calls narrower than half a pixel \
              ({share}) are drawn together. Written by perftab {}.</text>\n</svg>\n",
             self.bottom() + 20.0,

@@ -1,12 +1,14 @@
 //! Small profiles as text ([`perftab_views::fixture`]) beside what each format says of them. What is
 //! written is read by code that shares nothing with the writers; real consumers are in `tests/`.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use perftab_names::Provenance;
+use perftab_perfdata::slice::in_slices_of;
 use perftab_profile::{Event, EventId, EventOrigin};
-use perftab_views::build::{BuiltTree, build_with_ends};
-use perftab_views::ends::Ends;
+use perftab_views::Direction;
 use perftab_views::fixture::{Fixture, fixture, lines};
 use perftab_views::function_ref::FunctionRef;
 use perftab_views::transform::Transform;
@@ -28,33 +30,17 @@ fn request(format: Format) -> ExportRequest {
 
 /// Everything that a writer writes, before it is packed.
 fn written(Fixture { profile, symbols }: &Fixture, request: &ExportRequest) -> Vec<u8> {
-    let mut out = Vec::new();
-    if let Some(mut pieces) = tree_pieces(request) {
-        let tree = CallTree::new(profile, symbols, &request.query);
-        while pieces.next(profile, symbols, &tree, &mut out) == Next::Piece {}
-        return out;
-    }
-    let queries = request.queries(profile);
-    let built = |query| build_with_ends(profile, symbols, query);
-    let trees: Vec<(BuiltTree, Ends)> = queries.iter().map(built).collect();
-    let calls = |event: usize| match Calls::need_tree(&queries[event]) {
-        true => {
-            let (built, ends) = &trees[event];
-            Calls::of_tree(profile, symbols, &queries[event], &built.tree, ends)
-        }
-        false => Calls::of_stacks(profile, symbols, &queries[event]),
+    let by = |rows: usize| {
+        let written = Rc::<Cell<Vec<u8>>>::default();
+        let source = Source::new(Rc::new(profile.clone()), Rc::new(symbols.clone()), None);
+        in_slices_of(rows, async |slice| {
+            write(request, &source, Out::new(Rc::clone(&written), slice.clone())).await;
+        });
+        written.take()
     };
-    let mut builder = ExportedSamplesBuilder::new(queries.clone());
-    while let Some(query) = builder.query() {
-        let event = queries.iter().position(|known| known == query).expect("it is one of them");
-        builder.step(&calls(event), 1);
-    }
-    let taken = builder.finish();
-    let mut pieces = pieces(request, profile, &taken, 1_000_000).expect("it is no tree");
-    while pieces.next(&calls(pieces.event().min(queries.len() - 1)), &taken, &mut out)
-        == Next::Piece
-    {}
-    out
+    let whole = by(usize::MAX);
+    assert!(by(1) == whole, "slices change nothing");
+    whole
 }
 
 fn text(fixture: &Fixture, request: &ExportRequest) -> String {
@@ -224,6 +210,25 @@ fn collapsed_stacks_are_a_line_each_heaviest_first() {
         db;A;lib+0x63000000 2
     ";
     assert_eq!(text(&fixture(TWO_PROCESSES), &request(Format::Collapsed)), lines(expected));
+}
+
+#[test]
+fn inverted_trees_begin_with_what_ran() {
+    let expected = "
+        web;I;H;B;A 4
+        web;B;A 3
+        web;A 1
+        db;lib+0x63000000;A 2
+    ";
+    let of = |format| {
+        let query = Query { direction: Direction::Inverted, ..Query::default() };
+        ExportRequest { query, ..request(format) }
+    };
+    let fixture = fixture(TWO_PROCESSES);
+    assert_eq!(text(&fixture, &of(Format::Collapsed)), lines(expected));
+    let svg = text(&fixture, &of(Format::Svg));
+    let place = |name: &str| svg.find(&format!("<title>{name}")).expect("a box");
+    assert!(place("I") < place("H") && place("I") < place("A"), "the innermost comes first");
 }
 
 #[test]

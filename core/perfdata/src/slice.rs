@@ -88,7 +88,8 @@ impl Slice {
         Rest(self)
     }
 
-    fn is_over(&self) -> bool {
+    /// Whether nothing may be done any more before the next one.
+    pub fn is_over(&self) -> bool {
         self.shared.left.get() == 0
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use perftab_names::Symbols;
 use perftab_perfdata::slice::Work;
 use perftab_profile::{EventOrigin, FrameId, Profile};
-use perftab_views::build::{BuiltTree, TreeDetail, build, build_in_slices};
+use perftab_views::build::{BuiltTree, TreeDetail, build_in_slices};
 use perftab_views::call_tree::{CallNodeId, CallTree, Label, Ways};
 use perftab_views::ends::Ends;
 use perftab_views::functions::{FunctionOrder, FunctionSum, OrderedFunctions};
@@ -453,15 +453,6 @@ impl Session {
     pub(super) fn tree(&mut self, query: &Query) -> &CallTree {
         let index = self.tree_index(query);
         self.trees.cached[index].tree.get()
-    }
-
-    /// All of a query's tree: of an inverted one, too.
-    pub(super) fn whole_tree(&mut self, query: &Query) -> Arc<CallTree> {
-        let index = self.tree_index(query);
-        match &self.trees.cached[index].tree {
-            Tree::Whole(tree) => Arc::clone(tree),
-            Tree::Inverted(_) => build(&self.profile, &self.symbols, query).tree.into(),
-        }
     }
 
     /// What was made for a query, made if it was not there.

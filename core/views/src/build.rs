@@ -43,10 +43,13 @@ pub enum TreeDetail {
 /// Makes the call tree of a query, all of it: of an inverted one too.
 pub fn build(profile: &Profile, symbols: &Symbols, query: &Query) -> BuiltTree {
     let built = all(profile, symbols, query, TreeDetail::Tree).0;
+    BuiltTree { tree: whole(query, built.tree), ..built }
+}
+
+/// All of what a query shows, of what was built in slices.
+pub fn whole(query: &Query, built: CallTree) -> CallTree {
     match query.direction {
-        Direction::Inverted if query.around.is_none() => {
-            BuiltTree { tree: Inverted::new(built.tree.into()).into_whole(), ..built }
-        }
+        Direction::Inverted if query.around.is_none() => Inverted::new(built.into()).into_whole(),
         _ => built,
     }
 }

@@ -15,20 +15,42 @@ use std::io::Write;
 
 use perftab_perfdata::text::printable;
 use perftab_profile::{Profile, Unit};
+use perftab_views::time_order::usual_distance;
 use tables::Tables;
 
-use super::calls::Calls;
-use super::exported_samples::{ExportedSamples, Track};
-use super::{ExportRequest, Next, Pieces, json};
+use crate::exported_samples::{ExportedSamples, Track};
+use crate::out::Out;
+use crate::source::Source;
+use crate::{ExportRequest, json};
+
+/// Writes it: calls, rows and tables are pieces by themselves.
+pub(crate) async fn write(request: &ExportRequest, source: &Source, out: &mut Out) {
+    let taken = ExportedSamples::of(source, request.queries(&source.profile), out.rows()).await;
+    out.pieces().expect(3 * taken.samples() + 2 * taken.calls());
+    let mut firefox = Firefox::new(request, source, &taken);
+    firefox.head(&source.profile, &mut out.bytes);
+    firefox.stack_table(source, &taken, out).await;
+    let Firefox { tables, .. } = &mut firefox;
+    tables.write_frames(&mut out.bytes);
+    out.rest().await;
+    tables.write_functions(&mut out.bytes);
+    out.rest().await;
+    tables.write_images(&source.profile, &mut out.bytes);
+    tables.write_sources(&source.symbols, &mut out.bytes);
+    out.rest().await;
+    tables.write_texts(&mut out.bytes);
+    out.rest().await;
+    tables.write_libs(&source.profile, &mut out.bytes);
+    firefox.threads(source, &taken, out).await;
+}
 
 /// A profile that is being written.
-pub(super) struct Firefox {
+struct Firefox {
     name: String,
     /// Nanoseconds between samples of a thread.
     distance: u64,
     /// What times count from; `None` if samples have none.
     first: Option<u64>,
-    at: At,
     tables: Tables,
     /// By table of calls and number: the innermost of the call's entries in the stack table, one
     /// more than its place; 0 for calls that no sample passes through.
@@ -37,69 +59,19 @@ pub(super) struct Firefox {
     ids: Map<u32, u32>,
 }
 
-/// What comes next. Calls and rows are pieces by themselves.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum At {
-    Head,
-    /// Numbers the calls of a table, and gathers their frames.
-    Number {
-        table: usize,
-        call: usize,
-    },
-    Stacks {
-        column: StackColumn,
-        table: usize,
-        call: usize,
-    },
-    /// The other shared tables, column by column.
-    Shared(usize),
-    Thread {
-        event: usize,
-        track: usize,
-    },
-    Rows {
-        column: Column,
-        event: usize,
-        track: usize,
-        row: usize,
-    },
-    End,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum StackColumn {
-    Frame,
-    Prefix,
-}
-
-/// A column of a thread's samples.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Column {
-    Stack,
-    Time,
-    Weight,
-}
-
 impl Firefox {
-    pub fn new(
-        request: &ExportRequest,
-        profile: &Profile,
-        taken: &ExportedSamples,
-        distance: u64,
-    ) -> Self {
+    fn new(request: &ExportRequest, source: &Source, taken: &ExportedSamples) -> Self {
         Self {
             name: printable(&request.name).into_owned(),
-            distance,
-            first: profile.first_time(),
-            at: At::Head,
+            distance: usual_distance(&source.profile, request.query.event),
+            first: source.profile.first_time(),
             tables: Tables::default(),
             entries: taken.tables.iter().map(|table| vec![0; table.len()]).collect(),
             ids: Map::new(),
         }
     }
 
-    fn head(&self, calls: &Calls<'_>, out: &mut Vec<u8>) {
-        let profile = calls.profile;
+    fn head(&self, profile: &Profile, out: &mut Vec<u8>) {
         let _ = write!(
             out,
             "{{\"meta\":{{\"version\":24,\"preprocessedProfileVersion\":62,\"processType\":0,\
@@ -132,116 +104,80 @@ impl Firefox {
         out.extend_from_slice(b"},\"pages\":[],\"counters\":[],\"profilerOverhead\":[]");
     }
 
-    /// Gives the levels of a call the next entries of the stack table.
-    fn number(&mut self, calls: &Calls<'_>, table: usize, call: usize) {
-        if let Some((_, code)) = calls.get(call as u32) {
-            self.entries[table][call] = self.tables.add_call(calls, code);
-        }
-    }
-
-    /// The entries of one call in a column of the stack table.
-    fn stack_entries(
-        &self,
-        calls: &Calls<'_>,
-        column: StackColumn,
-        (table, call): (usize, usize),
-        out: &mut Vec<u8>,
-    ) {
-        let Some((caller, code)) = calls.get(call as u32) else { return };
-        let last = self.entries[table][call];
-        let frames = self.tables.frames_of(code);
-        let first = last - frames.len() as u32;
-        for (place, frame) in (first..last).zip(frames) {
-            out.extend_from_slice(if place == 0 { b"" } else { b"," });
-            match column {
-                StackColumn::Frame => drop(write!(out, "{frame}")),
-                StackColumn::Prefix if place > first => drop(write!(out, "{}", place - 1)),
-                StackColumn::Prefix => {
-                    let caller = self.entries[table][caller as usize].checked_sub(1);
-                    json::number_or_null(out, caller);
+    /// Two columns with an entry for each level of each call. The first gives the entries their numbers, and gathers
+    /// their frames.
+    async fn stack_table(&mut self, source: &Source, taken: &ExportedSamples, out: &mut Out) {
+        let Self { tables, entries, .. } = self;
+        out.bytes.extend_from_slice(b",\"shared\":{\"stackTable\":{\"frame\":[");
+        for (table, used) in taken.tables.iter().enumerate() {
+            let calls = source.calls(taken.query_of(table), out.rows()).await;
+            for (call, _) in used.iter().enumerate().filter(|(_, used)| **used) {
+                let Some((_, code)) = calls.get(call as u32) else { continue };
+                let first = tables.stack_length();
+                entries[table][call] = tables.add_call(&calls.codes, code);
+                for (place, frame) in (first..).zip(tables.frames_of(code)) {
+                    json::separate(&mut out.bytes, place as usize);
+                    let _ = write!(out.bytes, "{frame}");
                 }
+                out.rest().await;
             }
         }
-    }
-
-    fn begin_thread(
-        &mut self,
-        calls: &Calls<'_>,
-        taken: &ExportedSamples,
-        at: (usize, usize),
-        out: &mut Vec<u8>,
-    ) {
-        let (event, track) = at;
-        let thread = calls.profile.threads.thread(taken.events[event].tracks[track].thread);
-        let process = calls.profile.threads.process(thread.process);
-        let text = |name| printable(calls.profile.strings.get(name)).into_owned();
-        let mut name = text(thread.name);
-        if taken.events.len() > 1 {
-            let event = calls.profile.event(taken.events[event].query.event);
-            name = format!("{name} ({})", printable(event.map_or("", |event| &event.name)));
-        }
-        let written = self.ids.entry(thread.tid).or_default();
-        let is_first = std::mem::replace(written, *written + 1) == 0;
-        let is_main = is_first && thread.tid == process.pid;
-        out.extend_from_slice(if taken.is_first(at) { b"" } else { b"," });
-        out.extend_from_slice(b"{\"name\":");
-        json::string(out, &name);
-        out.extend_from_slice(b",\"processName\":");
-        json::string(out, &text(process.name));
-        let again =
-            if is_first { String::new() } else { format!(".{}", self.ids[&thread.tid] - 1) };
-        let _ = write!(
-            out,
-            ",\"pid\":\"{}\",\"tid\":\"{}{again}\",\"isMainThread\":{is_main},\
-             \"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,\
-             \"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\
-             \"markers\":{{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],\
-             \"category\":[],\"length\":0}},\"samples\":{{",
-            process.pid, thread.tid
-        );
-    }
-
-    fn end_thread(
-        calls: &Calls<'_>,
-        taken: &ExportedSamples,
-        at: (usize, usize),
-        out: &mut Vec<u8>,
-    ) {
-        let unit = match unit(calls, taken, at.0) {
-            Unit::Ns => "tracing-ms",
-            Unit::Cycles | Unit::Instructions | Unit::Events => "samples",
-        };
-        let rows = taken.events[at.0].tracks[at.1].rows.len();
-        let _ = write!(out, ",\"weightType\":\"{unit}\",\"length\":{rows}}}}}");
-    }
-
-    /// What a row has in a column.
-    fn value(
-        &self,
-        calls: &Calls<'_>,
-        taken: &ExportedSamples,
-        column: Column,
-        (event, track, row): (usize, usize, usize),
-        out: &mut Vec<u8>,
-    ) {
-        let track = &taken.events[event].tracks[track];
-        let sample = track.rows[row];
-        match column {
-            Column::Stack => {
-                let end = calls.end_of_row(sample) as usize;
-                json::number_or_null(out, self.entries[taken.table(event)][end].checked_sub(1));
+        out.bytes.extend_from_slice(b"],\"prefix\":[");
+        for (table, entries) in entries.iter().enumerate() {
+            let calls = source.calls(taken.query_of(table), out.rows()).await;
+            for (call, &last) in entries.iter().enumerate().filter(|(_, last)| **last != 0) {
+                let Some((caller, code)) = calls.get(call as u32) else { continue };
+                let first = last - tables.frames_of(code).len() as u32;
+                let caller = entries[caller as usize].checked_sub(1);
+                for place in first..last {
+                    json::separate(&mut out.bytes, place as usize);
+                    let before = if place > first { Some(place - 1) } else { caller };
+                    json::number_or_null(&mut out.bytes, before);
+                }
+                out.rest().await;
             }
-            Column::Time => json::milliseconds(out, self.time(calls.profile, track, row)),
-            Column::Weight => {
-                let weight = calls.profile.samples.weight[sample as usize];
-                match unit(calls, taken, event) {
-                    Unit::Ns => json::milliseconds(out, weight),
-                    Unit::Cycles | Unit::Instructions | Unit::Events => {
-                        drop(write!(out, "{weight}"))
+        }
+        let _ = write!(out.bytes, "],\"length\":{}}}", tables.stack_length());
+    }
+
+    async fn threads(&mut self, source: &Source, taken: &ExportedSamples, out: &mut Out) {
+        let (profile, samples) = (&source.profile, &source.profile.samples);
+        out.bytes.extend_from_slice(b",\"threads\":[");
+        for (event, rows) in taken.events.iter().enumerate() {
+            let calls = source.calls(&rows.query, out.rows()).await;
+            for (place, track) in rows.tracks.iter().enumerate() {
+                let entries = &self.entries[taken.table(event)];
+                begin_thread(profile, taken, (event, place), &mut self.ids, &mut out.bytes);
+                out.bytes.extend_from_slice(b"\"stack\":[");
+                for (row, &sample) in track.rows.iter().enumerate() {
+                    json::separate(&mut out.bytes, row);
+                    let entry = entries[calls.end_of_row(sample) as usize];
+                    json::number_or_null(&mut out.bytes, entry.checked_sub(1));
+                    out.rest().await;
+                }
+                out.bytes.extend_from_slice(b"],\"time\":[");
+                for row in 0..track.rows.len() {
+                    json::separate(&mut out.bytes, row);
+                    json::milliseconds(&mut out.bytes, self.time(profile, track, row));
+                    out.rest().await;
+                }
+                out.bytes.extend_from_slice(b"],\"weight\":[");
+                let unit = profile.event(rows.query.event).map(|event| event.unit());
+                for (row, &sample) in track.rows.iter().enumerate() {
+                    json::separate(&mut out.bytes, row);
+                    let weight = samples.weight[sample as usize];
+                    match unit {
+                        Some(Unit::Ns) => json::milliseconds(&mut out.bytes, weight),
+                        _ => drop(write!(out.bytes, "{weight}")),
                     }
+                    out.rest().await;
                 }
+                let unit = if unit == Some(Unit::Ns) { "tracing-ms" } else { "samples" };
+                let count = track.rows.len();
+                let _ = write!(out.bytes, "],\"weightType\":\"{unit}\",\"length\":{count}}}}}");
             }
         }
+        out.bytes.extend_from_slice(b"]}\n");
     }
 
     /// Nanoseconds since the first sample. Where times were not recorded, samples stand one after
@@ -256,129 +192,38 @@ impl Firefox {
     }
 }
 
-fn unit(calls: &Calls<'_>, taken: &ExportedSamples, event: usize) -> Unit {
-    let event = calls.profile.event(taken.events[event].query.event);
-    event.map_or(Unit::Events, |event| event.unit())
-}
-
-impl StackColumn {
-    fn begin(self, out: &mut Vec<u8>) {
-        out.extend_from_slice(match self {
-            Self::Frame => b",\"shared\":{\"stackTable\":{\"frame\":[",
-            Self::Prefix => b"],\"prefix\":[",
-        });
+fn begin_thread(
+    profile: &Profile,
+    taken: &ExportedSamples,
+    at: (usize, usize),
+    ids: &mut Map<u32, u32>,
+    out: &mut Vec<u8>,
+) {
+    let (event, track) = at;
+    let thread = profile.threads.thread(taken.events[event].tracks[track].thread);
+    let process = profile.threads.process(thread.process);
+    let text = |name| printable(profile.strings.get(name)).into_owned();
+    let mut name = text(thread.name);
+    if taken.events.len() > 1 {
+        let event = profile.event(taken.events[event].query.event);
+        name = format!("{name} ({})", printable(event.map_or("", |event| &event.name)));
     }
-}
-
-impl Column {
-    fn begin(self, out: &mut Vec<u8>) {
-        out.extend_from_slice(match self {
-            Self::Stack => b"\"stack\":[",
-            Self::Time => b"],\"time\":[",
-            Self::Weight => b"],\"weight\":[",
-        });
-    }
-
-    fn next(self) -> Option<Self> {
-        match self {
-            Self::Stack => Some(Self::Time),
-            Self::Time => Some(Self::Weight),
-            Self::Weight => None,
-        }
-    }
-}
-
-impl Pieces for Firefox {
-    fn event(&self) -> usize {
-        match self.at {
-            // Where events have calls of their own, there is a table for each.
-            At::Number { table, .. } | At::Stacks { table, .. } => table,
-            At::Thread { event, .. } | At::Rows { event, .. } => event,
-            At::Head | At::Shared(_) | At::End => 0,
-        }
-    }
-
-    fn next(&mut self, calls: &Calls<'_>, taken: &ExportedSamples, out: &mut Vec<u8>) -> Next {
-        self.at = match self.at {
-            At::Head => {
-                self.head(calls, out);
-                At::Number { table: 0, call: 0 }
-            }
-            At::Number { table, .. } if table == taken.tables.len() => {
-                StackColumn::Frame.begin(out);
-                At::Stacks { column: StackColumn::Frame, table: 0, call: 0 }
-            }
-            At::Number { table, call } if call == taken.tables[table].len() => {
-                At::Number { table: table + 1, call: 0 }
-            }
-            At::Number { table, call } => {
-                if taken.tables[table][call] {
-                    self.number(calls, table, call);
-                }
-                At::Number { table, call: call + 1 }
-            }
-            At::Stacks { column, table, .. } if table == taken.tables.len() => match column {
-                StackColumn::Frame => {
-                    StackColumn::Prefix.begin(out);
-                    At::Stacks { column: StackColumn::Prefix, table: 0, call: 0 }
-                }
-                StackColumn::Prefix => {
-                    let _ = write!(out, "],\"length\":{}}}", self.tables.stack_length());
-                    At::Shared(0)
-                }
-            },
-            At::Stacks { column, table, call } if call == taken.tables[table].len() => {
-                At::Stacks { column, table: table + 1, call: 0 }
-            }
-            At::Stacks { column, table, call } => {
-                if self.entries[table][call] != 0 {
-                    self.stack_entries(calls, column, (table, call), out);
-                }
-                At::Stacks { column, table, call: call + 1 }
-            }
-            At::Shared(column) => {
-                match self.tables.write(column, calls.profile, calls.symbols, out) {
-                    Next::Piece => At::Shared(column + 1),
-                    Next::End => {
-                        out.extend_from_slice(b",\"threads\":[");
-                        At::Thread { event: 0, track: 0 }
-                    }
-                }
-            }
-            At::Thread { event, .. } if event == taken.events.len() => {
-                out.extend_from_slice(b"]}\n");
-                At::End
-            }
-            At::Thread { event, track } if track == taken.events[event].tracks.len() => {
-                At::Thread { event: event + 1, track: 0 }
-            }
-            At::Thread { event, track } => {
-                self.begin_thread(calls, taken, (event, track), out);
-                Column::Stack.begin(out);
-                At::Rows { column: Column::Stack, event, track, row: 0 }
-            }
-            At::Rows { column, event, track, row }
-                if row == taken.events[event].tracks[track].rows.len() =>
-            {
-                match column.next() {
-                    Some(column) => {
-                        column.begin(out);
-                        At::Rows { column, event, track, row: 0 }
-                    }
-                    None => {
-                        out.push(b']');
-                        Self::end_thread(calls, taken, (event, track), out);
-                        At::Thread { event, track: track + 1 }
-                    }
-                }
-            }
-            At::Rows { column, event, track, row } => {
-                out.extend_from_slice(if row == 0 { b"" } else { b"," });
-                self.value(calls, taken, column, (event, track, row), out);
-                At::Rows { column, event, track, row: row + 1 }
-            }
-            At::End => return Next::End,
-        };
-        Next::Piece
-    }
+    let written = ids.entry(thread.tid).or_default();
+    let is_first = std::mem::replace(written, *written + 1) == 0;
+    let is_main = is_first && thread.tid == process.pid;
+    out.extend_from_slice(if taken.is_first(at) { b"" } else { b"," });
+    out.extend_from_slice(b"{\"name\":");
+    json::string(out, &name);
+    out.extend_from_slice(b",\"processName\":");
+    json::string(out, &text(process.name));
+    let again = if is_first { String::new() } else { format!(".{}", ids[&thread.tid] - 1) };
+    let _ = write!(
+        out,
+        ",\"pid\":\"{}\",\"tid\":\"{}{again}\",\"isMainThread\":{is_main},\
+         \"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,\
+         \"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\
+         \"markers\":{{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],\
+         \"category\":[],\"length\":0}},\"samples\":{{",
+        process.pid, thread.tid
+    );
 }

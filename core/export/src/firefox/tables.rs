@@ -10,9 +10,9 @@ use perftab_perfdata::text::printable;
 use perftab_profile::{Dso, DsoId, Profile, StringId, Strings};
 use perftab_views::call_tree::Label;
 
-use crate::calls::{Calls, Code, Part, is_mapped};
+use crate::calls::{Code, Codes, Part, is_mapped};
+use crate::json;
 use crate::names::Names;
-use crate::{Next, json};
 
 /// Names and colours of categories, by [`Kind`]. There must be a grey one.
 pub(super) const CATEGORIES: [(&str, &str); 7] = [
@@ -71,11 +71,11 @@ impl Tables {
 
     /// Adds a call to the stack table, an entry for each level of its code; the number of entries
     /// then.
-    pub fn add_call(&mut self, calls: &Calls<'_>, code: Code) -> u32 {
+    pub fn add_call(&mut self, codes: &Codes, code: Code) -> u32 {
         if !self.frames_of.contains_key(&code) {
             let start = self.frames.len() as u32;
-            let names = calls.names();
-            calls.for_each_part(code, |part| self.add_frame(calls.profile, &names, part));
+            let names = codes.names();
+            codes.for_each_part(code, |part| self.add_frame(&codes.profile, &names, part));
             self.frames_of.insert(code, start..self.frames.len() as u32);
         }
         self.stack_length += self.frames_of(code).len() as u32;
@@ -105,29 +105,7 @@ impl Tables {
         number
     }
 
-    /// Writes one of the columns; [`Next::End`] with the last.
-    pub fn write(
-        &mut self,
-        column: usize,
-        profile: &Profile,
-        symbols: &Symbols,
-        out: &mut Vec<u8>,
-    ) -> Next {
-        match column {
-            0 => self.write_frames(out),
-            1 => self.write_functions(out),
-            2 => self.write_images(profile, out),
-            3 => self.write_sources(symbols, out),
-            _ => {
-                self.write_texts(out);
-                self.write_libs(profile, out);
-                return Next::End;
-            }
-        }
-        Next::Piece
-    }
-
-    fn write_frames(&self, out: &mut Vec<u8>) {
+    pub fn write_frames(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"frameTable\":{");
         let numbers = |out: &mut Vec<u8>, key: &str, value: fn(&Frame) -> u32| {
             json::list(out, key, &self.frames, |out, frame| drop(write!(out, "{}", value(frame))));
@@ -147,7 +125,7 @@ impl Tables {
         let _ = write!(out, "\"length\":{count}}}");
     }
 
-    fn write_functions(&self, out: &mut Vec<u8>) {
+    pub fn write_functions(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"funcTable\":{");
         json::list(out, "name", &self.functions, |out, function| {
             drop(write!(out, "{}", function.name.0));
@@ -170,7 +148,7 @@ impl Tables {
         let _ = write!(out, "\"length\":{count}}}");
     }
 
-    fn write_images(&mut self, profile: &Profile, out: &mut Vec<u8>) {
+    pub fn write_images(&mut self, profile: &Profile, out: &mut Vec<u8>) {
         let (texts, images) = (&mut self.texts, &self.images);
         out.extend_from_slice(b",\"resourceTable\":{");
         json::list(out, "name", images, |out, &dso| {
@@ -189,7 +167,7 @@ impl Tables {
         );
     }
 
-    fn write_sources(&mut self, symbols: &Symbols, out: &mut Vec<u8>) {
+    pub fn write_sources(&mut self, symbols: &Symbols, out: &mut Vec<u8>) {
         let (texts, sources) = (&mut self.texts, &self.sources);
         out.extend_from_slice(b",\"sources\":{");
         json::list(out, "filename", sources, |out, &file| {
@@ -204,7 +182,7 @@ impl Tables {
         let _ = write!(out, "\"length\":{}}}", sources.len());
     }
 
-    fn write_texts(&self, out: &mut Vec<u8>) {
+    pub fn write_texts(&self, out: &mut Vec<u8>) {
         out.push(b',');
         json::list(out, "stringArray", 0..self.texts.len() as u32, |out, text| {
             json::string(out, self.texts.get(StringId(text)));
@@ -213,7 +191,7 @@ impl Tables {
     }
 
     /// The images with their build-ids.
-    fn write_libs(&self, profile: &Profile, out: &mut Vec<u8>) {
+    pub fn write_libs(&self, profile: &Profile, out: &mut Vec<u8>) {
         out.push(b',');
         json::list(out, "libs", &self.images, |out, &dso| {
             let dso = profile.dsos.get(dso);

@@ -13,8 +13,7 @@ use perftab_views::call_tree::Label;
 use perftab_views::label::Kind;
 
 use super::fields::{function, line, location, mapping, profile};
-use crate::Next;
-use crate::calls::{Calls, Code, is_mapped};
+use crate::calls::{Code, Codes, is_mapped};
 use crate::protobuf::{Message, write_text};
 
 /// A file counts as mapped into memory as a whole, this far from the one before it.
@@ -55,12 +54,27 @@ impl Tables {
         u64::from(self.texts.intern(text).0)
     }
 
+    /// How many locations there are.
+    pub fn locations(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// How many functions; more with each location that is written.
+    pub fn functions(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// How many texts; more with each function and mapping that is written.
+    pub fn texts(&self) -> usize {
+        self.texts.len()
+    }
+
     /// The number of a code's location.
-    pub fn location(&mut self, calls: &Calls<'_>, code: Code) -> u64 {
+    pub fn location(&mut self, codes: &Codes, code: Code) -> u64 {
         if let Some(&known) = self.location_of.get(&code) {
             return known;
         }
-        if let Some((dso, address)) = calls.place(code) {
+        if let Some((dso, address)) = codes.place(code) {
             let (lowest, highest) = self.mapped.entry(dso).or_insert((u64::MAX, 0));
             if let Some(address) = address {
                 *lowest = address.min(*lowest);
@@ -74,19 +88,19 @@ impl Tables {
     }
 
     /// Writes the location of a place in the list.
-    pub fn write_location(&mut self, calls: &Calls<'_>, place: usize, out: &mut Vec<u8>) -> Next {
-        let Some(&code) = self.codes.get(place) else { return Next::End };
+    pub fn write_location(&mut self, codes: &Codes, place: usize, out: &mut Vec<u8>) {
+        let code = self.codes[place];
         let mut message = Message::default();
         message.number(location::ID, place as u64 + 1);
-        if let Some((dso, address)) = calls.place(code) {
+        if let Some((dso, address)) = codes.place(code) {
             message.number(location::MAPPING_ID, mapping_id(dso));
-            let address = address.map(|address| base(calls.profile, dso).saturating_add(address));
+            let address = address.map(|address| base(&codes.profile, dso).saturating_add(address));
             message.number(location::ADDRESS, address.unwrap_or_default());
         }
         let mut lines = Vec::new();
-        calls.for_each_part(code, |part| {
+        codes.for_each_part(code, |part| {
             // Code without a name has no line: whoever has the image may find one.
-            if has_name(calls, part.label) {
+            if has_name(codes, part.label) {
                 let mut line = Message::default();
                 line.number(line::FUNCTION_ID, self.function(part.label, part.file));
                 line.number(line::LINE, part.line.map_or(0, |line| line.get().into()));
@@ -96,7 +110,6 @@ impl Tables {
         // Innermost first.
         lines.iter().rev().for_each(|line| message.message(location::LINE, line));
         message.write(profile::LOCATION, out);
-        Next::Piece
     }
 
     fn function(&mut self, label: Label, file: Option<FileId>) -> u64 {
@@ -110,27 +123,26 @@ impl Tables {
     }
 
     /// Writes the function of a place in the list.
-    pub fn write_function(&mut self, calls: &Calls<'_>, place: usize, out: &mut Vec<u8>) -> Next {
-        let Some(&(label, file)) = self.functions.get(place) else { return Next::End };
-        let name = self.text(&calls.names().text(label));
-        let file = file.map_or(0, |file| self.text(&printable(calls.symbols.file(file))));
+    pub fn write_function(&mut self, codes: &Codes, place: usize, out: &mut Vec<u8>) {
+        let (label, file) = self.functions[place];
+        let name = self.text(&codes.names().text(label));
+        let file = file.map_or(0, |file| self.text(&printable(codes.symbols.file(file))));
         let mut message = Message::default();
         message.number(function::ID, place as u64 + 1);
         message.number(function::NAME, name);
         message.number(function::SYSTEM_NAME, name);
         message.number(function::FILENAME, file);
         message.write(profile::FUNCTION, out);
-        Next::Piece
     }
 
     /// Writes all mappings. The first is that of the main binary: the first of own code, if there
     /// is any.
-    pub fn write_mappings(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
+    pub fn write_mappings(&mut self, codes: &Codes, out: &mut Vec<u8>) {
         let mut mapped: Vec<(DsoId, (u64, u64))> = self.mapped.drain().collect();
-        let labels = calls.names().labels;
+        let labels = codes.names().labels;
         sort_by_key(&mut mapped, |&(dso, _)| (labels.dso_kind(dso) != Kind::Own, dso));
         for (dso, (lowest, highest)) in mapped {
-            let message = self.mapping(calls.profile, dso, lowest, highest);
+            let message = self.mapping(&codes.profile, dso, lowest, highest);
             message.write(profile::MAPPING, out);
         }
     }
@@ -159,12 +171,8 @@ impl Tables {
     }
 
     /// Writes the text of a number.
-    pub fn write_text(&self, number: usize, out: &mut Vec<u8>) -> Next {
-        if number == self.texts.len() {
-            return Next::End;
-        }
+    pub fn write_text(&self, number: usize, out: &mut Vec<u8>) {
         write_text(profile::STRING_TABLE, self.texts.get(StringId(number as u32)), out);
-        Next::Piece
     }
 }
 
@@ -181,9 +189,9 @@ fn base(profile: &Profile, id: DsoId) -> u64 {
     }
 }
 
-fn has_name(calls: &Calls<'_>, label: Label) -> bool {
+fn has_name(codes: &Codes, label: Label) -> bool {
     match label.function() {
-        Some(function) => calls.symbols.function(function).name.is_some(),
-        None => !matches!(label, Label::Dso(dso) if is_mapped(calls.profile, dso)),
+        Some(function) => codes.symbols.function(function).name.is_some(),
+        None => !matches!(label, Label::Dso(dso) if is_mapped(&codes.profile, dso)),
     }
 }
