@@ -10,7 +10,7 @@ import { Looks } from "./so_far.ts";
 
 export class GrowingProfile {
   readonly #show: (facts: Facts) => void;
-  readonly #looks = new Looks(performance.now());
+  readonly #looks = new Looks();
   #look: Promise<void> | null = null;
   #isShown = false;
 

@@ -15,20 +15,22 @@ const SHARE = 4;
 
 /** One recording that is being read. Times are those of `performance.now()`. */
 export class Looks {
-  readonly #began: number;
+  /** When something of it was first known to be read: a worker that still starts reads nothing. */
+  #began: { at: number; done: number } | null = null;
   /** When the last look was asked for, and when reading went on after it. */
   #looked: { at: number; wentOnAt: number | null } | null = null;
 
-  constructor(now: number) {
-    this.#began = now;
-  }
-
   /** Whether it is time for a look. `now` is when the reading had come so far. */
   isDue({ stage, done, total }: Progress, now: number): boolean {
-    if (stage !== "reading" || total === undefined || done < FIRST_BYTES) {
+    if (stage !== "reading" || total === undefined) {
       return false;
     }
-    const left = ((now - this.#began) * (total - done)) / done;
+    this.#began ??= { at: now, done };
+    const read = done - this.#began.done;
+    if (done < FIRST_BYTES || read === 0) {
+      return false;
+    }
+    const left = ((now - this.#began.at) * (total - done)) / read;
     if (this.#looked === null) {
       return left >= WORTH_MS;
     }
