@@ -1,7 +1,7 @@
 //! The viewer, one HTML file, built into the binary by `build.rs`.
 
 /// The page's source.
-pub const PAGE: &str = include_str!(env!("PERFTAB_PAGE_FILE"));
+pub static PAGE: &str = include_str!(env!("PERFTAB_PAGE_FILE"));
 
 /// Where a profile goes that the page carries: once in every page.
 const PROFILE_MARK: &str = "<!--perftab:profile-->";

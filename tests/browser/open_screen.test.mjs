@@ -1,5 +1,6 @@
 // The screen before anything is open: the sample profile, what was opened lately, and a hosted copy without network.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
@@ -251,6 +252,91 @@ describe("the open screen", () => {
       { tier: "all" },
     );
   }
+});
+
+describe("a page from perftab view", () => {
+  scene("is unpacked by the server", async () => {
+    const address = await parts.view(recording);
+    const { origin, searchParams } = new URL(address);
+    const part = async (name) => {
+      const reply = await fetch(`${origin}/page/${name}?token=${searchParams.get("token")}`);
+      return Buffer.from(await reply.arrayBuffer());
+    };
+    const page = await (await fetch(address)).text();
+    // The page's policy has hashes of what may run.
+    const [script, , style] = (await part("code")).toString().split("\0");
+    for (const text of [script, style]) {
+      const hash = createHash("sha256").update(text).digest("base64");
+      assert.ok(page.includes(`'sha256-${hash}'`), text.slice(0, 40));
+    }
+    // Eight streams, of which the page unpacks the first. LZMA says how long the others are.
+    const packed = Buffer.from(/id="wasm">([^\n]*)\n/.exec(page)[1], "base64");
+    const sent = await part("wasm");
+    assert.deepEqual(sent.subarray(0, 4), packed.subarray(0, 4));
+    let [from, to] = [4, 4];
+    for (let stream = 0; stream < 8; stream++) {
+      const [size, plainSize] = [packed.readUInt32LE(from), sent.readUInt32LE(to)];
+      const [lzma, plain] = [
+        packed.subarray(from + 4, from + 4 + size),
+        sent.subarray(to + 4, to + 4 + (plainSize & 0x7fffffff)),
+      ];
+      if (stream === 0) assert.deepEqual(plain, lzma);
+      else assert.deepEqual([BigInt(plain.length), plainSize >>> 31], [lzma.readBigUInt64LE(5), 1]);
+      [from, to] = [from + 4 + lzma.length, to + 4 + plain.length];
+    }
+    assert.deepEqual([from, to], [packed.length, sent.length]);
+
+    const tab = await Tab.open("about:blank");
+    const asked = [];
+    tab.page.on("response", (reply) => asked.push(`${new URL(reply.url()).pathname} ${reply.status()}`));
+    await tab.page.goto(address);
+    await tab.opened();
+    assert.ok(
+      ["/page/code 200", "/page/wasm 200"].every((each) => asked.includes(each)),
+      asked.join("\n"),
+    );
+    await tab.close();
+  });
+
+  scene("is what a static host has, too, whatever stands in its address", async () => {
+    const site = await parts.site(dirname(html));
+    const tab = await Tab.open(`${site.address}perftab.html?token=none`);
+    await tab.page.getByRole("region", { name: "Sample profile" }).getByRole("button", { name: "Open" }).click();
+    await tab.opened();
+    // It asked for what only perftab view has.
+    assert.ok(
+      tab.browser.errors.every((error) => error.includes("404")),
+      tab.browser.errors.join("\n"),
+    );
+    tab.browser.errors.length = 0;
+    await tab.close();
+  });
+});
+
+describe("a browser that begins no worker", () => {
+  scene("draws the page", async () => {
+    const silent = () => {
+      window.Worker = class {
+        postMessage() {}
+      };
+    };
+    const tab = await Tab.open(host, { spy: false, init: silent });
+    await tab.page.getByRole("heading", { name: "Drag files or a folder here" }).waitFor();
+    await tab.close();
+  });
+
+  scene("says so where it refuses it", async () => {
+    const refusing = () => {
+      window.Worker = class {
+        constructor() {
+          throw new Error("not here");
+        }
+      };
+    };
+    const tab = await Tab.open(host, { spy: false, init: refusing });
+    await tab.page.getByRole("heading", { name: "perftab stopped working on this file." }).waitFor();
+    await tab.close();
+  });
 });
 
 describe("a hosted copy", () => {

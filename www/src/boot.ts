@@ -4,24 +4,36 @@
 
 import { decodeBase64 } from "./session/base64.ts";
 import { blockBefore } from "./session/data_block.ts";
-import { keepWorker } from "./session/worker_source.ts";
+import { beginWorker } from "./session/own_worker.ts";
+import { servedPart, servedToken } from "./session/served_part.ts";
 import { unpackLzma } from "./worker/lzma.ts";
 
-try {
-  begin();
-} catch {
+begin().catch(() => {
   document.body.append("This copy of perftab is damaged. Reload it, or get it again.");
-}
+});
 
-function begin(): void {
-  const code = new TextDecoder().decode(unpackLzma(decodeBase64(blockBefore("code") ?? "")));
+async function begin(): Promise<void> {
+  const token = servedToken();
+  const plain = token === null ? null : await asServed(token);
+  const code = new TextDecoder().decode(plain ?? unpackLzma(decodeBase64(blockBefore("code") ?? "")));
   const [main = "", worker = "", style = ""] = code.split("\0");
-  keepWorker(worker);
   document.head.append(withText("style", style));
+  // Where there can be none, the page says so.
+  await beginWorker(worker, token === null || plain === null ? null : servedPart("wasm", token)).catch(() => {});
   const script = withText("script", main);
   document.body.append(script);
   // A copy that is saved has what was shipped.
   script.remove();
+}
+
+/** Null where something else than `perftab view` serves the page; it unpacks its own then. */
+async function asServed(token: string): Promise<ArrayBuffer | null> {
+  try {
+    const reply = await fetch(servedPart("code", token));
+    return reply.ok ? await reply.arrayBuffer() : null;
+  } catch {
+    return null;
+  }
 }
 
 function withText(name: string, text: string): HTMLElement {

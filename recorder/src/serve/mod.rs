@@ -9,6 +9,7 @@ mod guard;
 mod kept_files;
 mod local_machine;
 mod lookup;
+mod page_part;
 mod range;
 mod reply;
 mod route;
@@ -29,6 +30,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use self::guard::{Guard, Token};
 use self::lookup::Lookup;
+use self::page_part::PagePart;
 use self::route::{Route, RouteError};
 use crate::cli::ViewArgs;
 use crate::input::Input;
@@ -63,6 +65,7 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
         let _context = runtime.enter();
         StopSignals::listen().context("waiting for Ctrl-C")?
     };
+    std::thread::spawn(PagePart::prepare);
     announce(&url)?;
     let _opening_page = if args.no_open { None } else { browser::open(&url) };
     serve(runtime, stop, listener, Arc::new(server))?;
@@ -160,6 +163,7 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
             reply::refusal(StatusCode::METHOD_NOT_ALLOWED, "this is not asked by that method")
         }
         Ok(Route::Page) => reply::page(PAGE),
+        Ok(Route::PagePart(part)) => page_part(part).await,
         Ok(Route::Profiles) => reply::json(StatusCode::OK, &listing(&server)),
         Ok(Route::Profile { index, part }) => profile(&server, index, part, header(header::RANGE)),
         Ok(Route::Files { index }) => files(&server, index, body).await,
@@ -170,6 +174,13 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
             let range = header(header::RANGE);
             lookup::answer_local(&server.lookup, file, range, header(header::IF_MATCH)).await
         }
+    }
+}
+
+async fn page_part(part: PagePart) -> Response<Body> {
+    match tokio::task::spawn_blocking(move || part.bytes()).await {
+        Ok(Some(bytes)) => reply::bytes(bytes),
+        _ => reply::refusal(StatusCode::NOT_FOUND, "this perftab was built without the page"),
     }
 }
 

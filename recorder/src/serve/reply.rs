@@ -38,6 +38,11 @@ pub fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
     reply(status, "application/json", Body::from(value.to_string()))
 }
 
+/// Bytes that the page knows what to do with.
+pub fn bytes(bytes: &'static [u8]) -> Response<Body> {
+    reply(StatusCode::OK, "application/octet-stream", Body::from(bytes))
+}
+
 /// A text.
 pub fn text(text: &str) -> Response<Body> {
     reply(StatusCode::OK, "text/plain; charset=utf-8", Body::from(text.to_owned()))

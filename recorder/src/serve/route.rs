@@ -4,6 +4,7 @@ use axum::http::Method;
 use perftab_core::ContentHash;
 use perftab_perfdata::format::BuildId;
 
+use super::page_part::PagePart;
 use crate::debuginfod_client::Artifact;
 
 /// What the server can be asked for.
@@ -11,6 +12,8 @@ use crate::debuginfod_client::Artifact;
 pub enum Route {
     /// The viewer.
     Page,
+    /// A part of it that the viewer asks for.
+    PagePart(PagePart),
     /// What is served, as JSON.
     Profiles,
     /// A file of a recording.
@@ -66,6 +69,8 @@ impl Route {
         }
         match path {
             "/" => Ok(Self::Page),
+            "/page/code" => Ok(Self::PagePart(PagePart::Code)),
+            "/page/wasm" => Ok(Self::PagePart(PagePart::Wasm)),
             "/profiles" => Ok(Self::Profiles),
             _ => path.strip_prefix("/profile/").and_then(profile).ok_or(RouteError::Unknown),
         }

@@ -17,11 +17,20 @@ const ID: &str = "9f31c07ad05e9f31c07ad05e9f31c07ad05e9f31";
 fn every_path() -> Vec<String> {
     let artifacts = ["executable", "debuginfo", "source/usr/src/a.c", "section/.text"];
     let files = artifacts.map(|artifact| format!("/debuginfod/buildid/{ID}/{artifact}"));
-    ["/", "/profiles", "/profile/0", "/profile/0/files", "/local/content/0", "/nothing"]
-        .map(str::to_owned)
-        .into_iter()
-        .chain(files)
-        .collect()
+    [
+        "/",
+        "/page/code",
+        "/page/wasm",
+        "/profiles",
+        "/profile/0",
+        "/profile/0/files",
+        "/local/content/0",
+        "/nothing",
+    ]
+    .map(str::to_owned)
+    .into_iter()
+    .chain(files)
+    .collect()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 // token nothing is asked, so a page on a static host sends nothing.
 
 import { signal } from "@preact/signals";
+import { servedToken } from "../session/served_part.ts";
 import type { Args, Carrier } from "../session/types.ts";
 
 /** A file of a recording: where it is fetched. */
@@ -31,8 +32,8 @@ export const served = signal<ServedProfiles | null>(null);
 
 /** Asks once; null where the page is not served by `perftab view`. */
 export async function askServer(): Promise<ServedProfiles | null> {
-  const token = new URLSearchParams(location.search).get("token");
-  if (token === null || !location.protocol.startsWith("http")) {
+  const token = servedToken();
+  if (token === null) {
     return null;
   }
   try {

@@ -1,13 +1,9 @@
-// Starts the worker from what the page carries: its source was unpacked with the page's script, and the wasm is a data block
-// of this very document.
-//
-// A classic worker from a Blob, because that is what starts on a page opened from file:// (a module worker does not).
+// A session over the page's worker, whose code may still be on its way.
 
 import type { Port } from "./client.ts";
 import { SessionClient } from "./client.ts";
-import { dataBlock } from "./data_block.ts";
+import { ownWorker } from "./own_worker.ts";
 import type { Reply, Request } from "./types.ts";
-import { workerSource } from "./worker_source.ts";
 
 /** A session that takes calls at once, and answers them when its code has arrived. */
 export function startSession(onDeath: (message: string) => void): SessionClient {
@@ -26,14 +22,22 @@ class ArrivingWorker implements Port {
 
   async start(): Promise<void> {
     try {
-      const script = workerSource();
-      const source = new Blob([script], { type: "text/javascript" });
-      const worker = new Worker(URL.createObjectURL(source));
+      const own = ownWorker();
+      if (own === undefined) {
+        throw new Error("this browser makes no worker");
+      }
+      const { worker, said, told } = own;
+      await told;
       worker.onmessage = (event) => this.onmessage?.(event);
       worker.onerror = (event) => this.onerror?.(event);
       this.#worker = worker;
-      // A packed module in base64.
-      worker.postMessage({ type: "start", script, wasm: await dataBlock("wasm") } satisfies Request);
+      for (const event of said) {
+        if (event instanceof ErrorEvent) {
+          this.onerror?.(event);
+        } else {
+          this.onmessage?.(event);
+        }
+      }
       for (const message of this.#waiting ?? []) {
         worker.postMessage(message);
       }

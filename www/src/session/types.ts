@@ -257,10 +257,13 @@ export interface Call {
   generation: number;
 }
 
+/** Code of sessions in streams (worker/packed_wasm.ts): as the page has it, in base64, or where `perftab view` has it. */
+export type CarriedWasm = { packed: string } | { served: string };
+
 /**
  * Page to worker. `script` is the worker's own, and `wasm` the session's code, gzip in base64, as the page holds them.
  */
-export type Request = { type: "start"; script: string; wasm: string } | Call | { type: "cancel"; id: number };
+export type Request = { type: "start"; script: string; wasm: CarriedWasm } | Call | { type: "cancel"; id: number };
 
 /** Worker to page. */
 export type Reply = { id: number; ok: unknown } | { id: number; error: SessionFailure } | { id: number; progress: Progress };

@@ -21,6 +21,8 @@ const EIGHT_BYTES = 9;
 /** A number, and as many more as it says, of LABELS. */
 const LIST = 10;
 
+/** Says of a stream's size that it is not packed: `perftab view` sends it so (recorder/src/serve/page_part.rs). */
+const PLAIN = 1 << 31;
 /** Room for what is told to be larger is not made. */
 const MOST = 1 << 26;
 const CODE_SECTION = 10;
@@ -78,9 +80,11 @@ export function unpackWasm(file: Uint8Array): Uint8Array<ArrayBuffer> {
   let at = 4;
   while (streams.length < STREAMS) {
     const size = view.getUint32(at, true);
+    const end = at + 4 + (size & ~PLAIN);
+    const stream = file.subarray(at + 4, end);
     const known = streams.length === REST ? knownTables() : undefined;
-    streams.push(unpackLzma(file.subarray(at + 4, at + 4 + size), known));
-    at += 4 + size;
+    streams.push(size & PLAIN ? stream : unpackLzma(stream, known));
+    at = end;
   }
   return joined(streams, view.getUint32(0, true));
 }

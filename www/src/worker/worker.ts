@@ -2,7 +2,8 @@
 // images of a profile and answers the first one.
 
 import { Images } from "../generated/perftab_web.js";
-import type { Method, Request } from "../session/types.ts";
+import { OWN } from "../session/own_name.ts";
+import type { CarriedWasm, Method, Reply, Request } from "../session/types.ts";
 import { Calls } from "./calls.ts";
 import type { Answer } from "./desk.ts";
 import { Desk } from "./desk.ts";
@@ -35,6 +36,11 @@ self.onmessage = ({ data }: MessageEvent<Request | ImagesRequest>): void => {
   }
 };
 
+if (self.name === OWN) {
+  // It runs; this answers no call.
+  self.postMessage({ id: 0, ok: null } satisfies Reply);
+}
+
 /** Calls are taken from now on, and answered once it has begun. */
 function begin(started: Promise<Answer>): void {
   const held = (): number => memory?.buffer.byteLength ?? 0;
@@ -43,7 +49,7 @@ function begin(started: Promise<Answer>): void {
   started.catch((error) => opened.fail(error));
 }
 
-async function startSession(wasm: string, script: string): Promise<Answer> {
+async function startSession(wasm: CarriedWasm, script: string): Promise<Answer> {
   const module = await compile(wasm);
   memory = await startWasm(module);
   const calls = new Calls(memory, beginnerOf(script, module));
