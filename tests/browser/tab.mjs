@@ -114,6 +114,8 @@ export class Tab {
     if (initPath) await tab.page.addInitScript({ path: initPath });
     if (offline) await tab.#keepWithin(address);
     await tab.page.goto(address, { waitUntil: until });
+    // The page's script runs a moment after the page has loaded; nobody does anything before it is drawn.
+    if (until === "load" && address !== "about:blank") await tab.page.locator("#app > *").first().waitFor();
     return tab;
   }
 

@@ -141,7 +141,7 @@ fn answers(mut session: Session) -> String {
             let request = ExportRequest { format, query, events: Events::All, name };
             let mut export = session.export(request);
             let mut file = Vec::new();
-            while let ExportStep::More { .. } = export.step(&mut session, 1000, &mut file) {}
+            while let ExportStep::More { .. } = export.step(&session, 1000, &mut file) {}
             if !format.is_packed() {
                 texts.push(String::from_utf8(file).expect("it is text"));
             }

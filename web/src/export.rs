@@ -18,9 +18,9 @@ impl Export {
     #[wasm_bindgen(
         unchecked_return_type = "{ done: number; total: number; bytes: Uint8Array<ArrayBuffer>; isLast: boolean }"
     )]
-    pub fn step(&mut self, session: &mut Session, pieces: usize) -> Result<JsValue, JsValue> {
+    pub fn step(&mut self, session: &Session, pieces: usize) -> Result<JsValue, JsValue> {
         let mut bytes = Vec::new();
-        let (done, total, is_last) = match self.0.step(&mut session.0, pieces, &mut bytes) {
+        let (done, total, is_last) = match self.0.step(&session.0, pieces, &mut bytes) {
             ExportStep::More { done, total } => (done, total, false),
             ExportStep::Done => (0, 0, true),
             ExportStep::TooLarge => {

@@ -95,7 +95,7 @@ if (root !== null) {
   followUsers();
   followDrops();
   followPastes();
-  render(<App />, root);
-  // After the first picture: making the worker takes as long as drawing the page.
+  // Tasks of their own, so that none is long. What is asked for first is answered while the page is drawn.
   setTimeout(start, 0);
+  setTimeout(() => render(<App />, root), 0);
 }

@@ -18,16 +18,16 @@ const PATIENCE = { timeout: 600_000, polling: 20 };
 const QUIET_MS = 3000;
 
 for (let run = 0; run < Number(runs); run++) {
-  const chosen = await inTab(pathToFileURL(resolve(html)).href, chooseFile);
+  const chosen = await inTab(pathToFileURL(resolve(html)).href, "chosen", chooseFile);
   const alone = await served(leaveAlone);
   const { pressMs, namesMs: pressedNamesMs } = await served(pressKeys);
   console.log(JSON.stringify({ ...chosen, ...alone, pressMs, pressedNamesMs }));
 }
 
 /** Opens the address in a browser of its own, and says what `use` found there. */
-async function inTab(address, use) {
+async function inTab(address, what, use) {
   const { browser, page, errors, close } = await launch({ reducedMotion: "no-preference" });
-  await page.addInitScript(observe);
+  await page.addInitScript(observe, what);
   await page.addInitScript(observeCalls);
   await page.goto(address);
   const found = await use(page, browser);
@@ -60,7 +60,7 @@ async function served(use) {
   const view = spawn(binary, ["view", "--no-open", resolve(recording)], { stdio: ["ignore", "pipe", "ignore"] });
   const lines = createInterface({ input: view.stdout })[Symbol.asyncIterator]();
   const { value: address } = await lines.next();
-  const found = await inTab(address, use);
+  const found = await inTab(address, "served", use);
   const { sentMB, serverCpuMs } = costOf(view.pid);
   view.kill("SIGTERM");
   return { ...found, sentMB, serverCpuMs };

@@ -2,9 +2,12 @@
 // chosen, long tasks of the main thread, frames while something is done, memory of the tab.
 import { readFileSync } from "node:fs";
 
-/** Runs in the page before its own script: `page.addInitScript(observe)`. */
-export function observe() {
-  const seen = { chosen: Infinity, longest: 0, count: 0, frames: [] };
+/**
+ * Runs in the page before its own script: `page.addInitScript(observe)`. Tasks count from when a file is chosen; with "served"
+ * from the first one on, as a page that opens something by itself has no other beginning.
+ */
+export function observe(what) {
+  const seen = { chosen: what === "served" ? 0 : Infinity, longest: 0, count: 0, frames: [] };
   window.measured = seen;
   // A file input may be in no document, so its events are met where it is clicked.
   const { click } = HTMLInputElement.prototype;

@@ -98,7 +98,7 @@ fn an_export_ends_at_its_limit() {
         let mut export = session.export(request).with_limit(whole.len() as u64 / 2);
         let mut file = Vec::new();
         let end = loop {
-            match export.step(&mut session, 50, &mut file) {
+            match export.step(&session, 50, &mut file) {
                 ExportStep::More { .. } => {}
                 end => break end,
             }

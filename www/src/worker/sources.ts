@@ -11,6 +11,9 @@ export interface Blocks {
 /** Of a file that is no image, and a folder has thousands of them, no more than one block is read. */
 const SMALL: Blocks = { bytes: 16 * 1024, kept: 64 };
 
+/** Each is a request, which takes some milliseconds whatever is asked for: the ends of a recording are two. */
+const SERVED: Blocks = { bytes: 256 * 1024, kept: 8 };
+
 /** Keeps the last blocks, so that many small reads become one. */
 export abstract class BlockSource implements Source {
   readonly size: number;
@@ -70,7 +73,7 @@ export class UrlSource extends BlockSource {
   readonly #url: string;
 
   constructor(url: string, size: number) {
-    super(size, SMALL);
+    super(size, SERVED);
     this.#url = url;
   }
 
