@@ -311,6 +311,17 @@ describe("a page from perftab view", () => {
     tab.browser.errors.length = 0;
     await tab.close();
   });
+
+  scene("is what a host has that answers all with its page, too", async () => {
+    const site = await parts.site(dirname(html));
+    const tab = await Tab.open("about:blank");
+    const all = { status: 200, contentType: "text/html; charset=utf-8", body: readFileSync(html) };
+    await tab.page.route(/\/(page|profiles)\b/, (route) => route.fulfill(all));
+    await tab.page.goto(`${site.address}perftab.html?token=none`);
+    await tab.page.getByRole("region", { name: "Sample profile" }).getByRole("button", { name: "Open" }).click();
+    await tab.opened();
+    await tab.close();
+  });
 });
 
 describe("a browser that begins no worker", () => {

@@ -30,7 +30,9 @@ async function begin(): Promise<void> {
 async function asServed(token: string): Promise<ArrayBuffer | null> {
   try {
     const reply = await fetch(servedPart("code", token));
-    return reply.ok ? await reply.arrayBuffer() : null;
+    // Some hosts answer whatever they are asked for with a page.
+    const isPart = reply.ok && reply.headers.get("content-type") === "application/octet-stream";
+    return isPart ? await reply.arrayBuffer() : null;
   } catch {
     return null;
   }

@@ -72,6 +72,10 @@ impl Session {
 
     /// What is shown of a query is mostly what is written of it.
     fn known_tree(&self, request: &ExportRequest) -> Option<KnownTree> {
+        // Trees are of the names that are shown, and what is written of those that are there.
+        if self.naming.has_unshown() {
+            return None;
+        }
         let query = match request.format.holds_events() {
             true => request.queries(&self.profile).into_iter().next()?,
             false => request.query.clone(),

@@ -35,12 +35,13 @@ impl PagePart {
         LazyLock::force(&WASM);
     }
 
-    /// It, once it is unpacked; `None` if this binary has no page.
+    /// It, once it is unpacked; `None` if this binary has no page. A page that got one part relies on the other.
     pub fn bytes(self) -> Option<&'static [u8]> {
-        match self {
-            Self::Code => CODE.as_deref(),
-            Self::Wasm => WASM.as_deref(),
-        }
+        let (code, wasm) = (CODE.as_deref()?, WASM.as_deref()?);
+        Some(match self {
+            Self::Code => code,
+            Self::Wasm => wasm,
+        })
     }
 }
 

@@ -32,10 +32,11 @@ class ArrivingWorker implements Port {
       worker.onerror = (event) => this.onerror?.(event);
       this.#worker = worker;
       for (const event of said) {
-        if (event instanceof ErrorEvent) {
-          this.onerror?.(event);
+        // One for a script that could not be loaded is no ErrorEvent.
+        if (event.type === "error") {
+          this.onerror?.(event as ErrorEvent);
         } else {
-          this.onmessage?.(event);
+          this.onmessage?.(event as MessageEvent<Reply>);
         }
       }
       for (const message of this.#waiting ?? []) {

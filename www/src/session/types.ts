@@ -261,7 +261,7 @@ export interface Call {
 export type CarriedWasm = { packed: string } | { served: string };
 
 /**
- * Page to worker. `script` is the worker's own, and `wasm` the session's code, gzip in base64, as the page holds them.
+ * Page to worker. `script` is the worker's own, and `wasm` the session's code.
  */
 export type Request = { type: "start"; script: string; wasm: CarriedWasm } | Call | { type: "cancel"; id: number };
 
