@@ -48,7 +48,7 @@ impl Out {
         self.pieces.rest()
     }
 
-    /// All was written.
+    /// Hands over what was written.
     pub(crate) fn give(&mut self) {
         let mut written = self.written.take();
         written.append(&mut self.bytes);

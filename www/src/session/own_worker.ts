@@ -6,7 +6,6 @@
 // unpack the wasm, and that waits until the worker runs: then both go on side by side.
 
 import { dataBlock } from "./data_block.ts";
-import { OWN } from "./own_name.ts";
 import type { Reply, Request } from "./types.ts";
 
 /** It runs after some 20 ms; what a browser does with it must not keep the page from being drawn. */
@@ -26,7 +25,7 @@ const kept = globalThis as { perftabWorker?: OwnWorker };
 /** Begins it; `served` is where it finds its wasm unpacked. Resolves once it runs, or seems not to. */
 export async function beginWorker(script: string, served: string | null): Promise<void> {
   const source = new Blob([script], { type: "text/javascript" });
-  const worker = new Worker(URL.createObjectURL(source), { name: OWN });
+  const worker = new Worker(URL.createObjectURL(source));
   const said: OwnWorker["said"] = [];
   const tell = async (): Promise<void> => {
     const wasm = served === null ? { packed: await dataBlock("wasm") } : { served };

@@ -27,7 +27,6 @@ class ArrivingWorker implements Port {
         throw new Error("this browser makes no worker");
       }
       const { worker, said, told } = own;
-      await told;
       worker.onmessage = (event) => this.onmessage?.(event);
       worker.onerror = (event) => this.onerror?.(event);
       this.#worker = worker;
@@ -39,6 +38,7 @@ class ArrivingWorker implements Port {
           this.onmessage?.(event as MessageEvent<Reply>);
         }
       }
+      await told;
       for (const message of this.#waiting ?? []) {
         worker.postMessage(message);
       }

@@ -12,7 +12,7 @@ export interface Blocks {
 const SMALL: Blocks = { bytes: 16 * 1024, kept: 64 };
 
 /** Each is a request, which takes some milliseconds whatever is asked for: the ends of a recording are two. */
-const SERVED: Blocks = { bytes: 256 * 1024, kept: 8 };
+const SERVED: Blocks = { bytes: 256 * 1024, kept: 4 };
 
 /** Keeps the last blocks, so that many small reads become one. */
 export abstract class BlockSource implements Source {

@@ -1,2 +1,0 @@
-/** By its name a worker knows that the page began it, which waits until it runs. */
-export const OWN = "session";
