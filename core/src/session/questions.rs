@@ -399,7 +399,6 @@ fn begin(session: &mut Session, question: &Question) -> Begun {
         CallNodePath { query, call_node } => {
             Answer::CallNodePath(session.call_node_path(query, *call_node))
         }
-        Tasks { event } => Answer::Tasks(session.tasks(*event)),
         // Casts from floats saturate; what is no number is 0.
         HeatCell { query, start, end } => {
             Answer::HeatCell(session.heat_cell(query, *start as u64, *end as u64))
@@ -415,6 +414,12 @@ fn begin(session: &mut Session, question: &Question) -> Begun {
             let mut work = CoverageWork::new(query);
             return in_steps(move |session, rows| {
                 work.step(session, rows).map(|found| Ok(Answer::FilteredCoverage(found)))
+            });
+        }
+        Tasks { event } => {
+            let (work, event) = (session.task_sums(*event), *event);
+            return in_slices(work, move |session, sums| {
+                Answer::Tasks(session.task_rows(event, sums))
             });
         }
         DsoUsers { dsos } => {

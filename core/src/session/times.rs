@@ -128,13 +128,29 @@ impl Times {
 impl Session {
     /// Every process, thread and CPU that has samples of an event.
     pub fn tasks(&mut self, event: u32) -> TaskRows {
-        let query = Query { event, ..Query::default() };
-        if let Some(sums) = self.times.known(&query) {
-            return tasks::rows(&self.profile, sums);
+        let mut work = self.task_sums(event);
+        loop {
+            if let Some(sums) = work.step(usize::MAX) {
+                return self.task_rows(event, sums);
+            }
         }
-        let sums = TaskSums::new(&self.profile, &query);
+    }
+
+    /// What was sampled of each, in slices of rows.
+    pub(super) fn task_sums(&mut self, event: u32) -> Work<TaskSums> {
+        let query = Query { event, ..Query::default() };
+        let known = self.times.known(&query).cloned();
+        let profile = Rc::clone(&self.profile);
+        Work::new(async move |slice| match known {
+            Some(sums) => sums,
+            None => TaskSums::of(&profile, &query, RemainingSamples::default(), &slice).await,
+        })
+    }
+
+    /// They are kept for the timeline.
+    pub(super) fn task_rows(&mut self, event: u32, sums: TaskSums) -> TaskRows {
         let rows = tasks::rows(&self.profile, &sums);
-        self.times.keep(&query, sums);
+        self.times.keep(&Query { event, ..Query::default() }, sums);
         rows
     }
 

@@ -84,7 +84,7 @@ pub(super) trait SumRow {
     /// Adds what ended in a call node of the row.
     fn add_self(&mut self, tree: &CallTree, id: CallNodeId);
     /// Adds what went through a call node of the row that no other one of the row leads to.
-    fn add_total(&mut self, sum: Sum);
+    fn add_total(&mut self, tree: &CallTree, id: CallNodeId);
 }
 
 /// Adds every call node to its row: what ended in it, and, once however the row's call nodes lead
@@ -121,7 +121,7 @@ async fn add_up_in_slices(
                 continue;
             }
             if on_path[row] == 0 {
-                rows[row].add_total(tree.total(id));
+                rows[row].add_total(tree, id);
             }
             rows[row].add_self(tree, id);
             on_path[row] += 1;
@@ -131,17 +131,21 @@ async fn add_up_in_slices(
 
 impl SumRow for FunctionSum {
     fn add_self(&mut self, tree: &CallTree, id: CallNodeId) {
-        self.self_sum.add(tree.self_sum(id));
-        if !matches!(tree.label(id), Label::Inlined(_)) {
-            self.inlined = Inlining::NotAlways;
+        let own = tree.self_sum(id);
+        if own != Sum::default() {
+            self.self_sum.add(own);
         }
-        if tree.total(id).weight > tree.total(self.heaviest).weight {
-            self.heaviest = id;
+        if self.inlined == Inlining::Always && !matches!(tree.label(id), Label::Inlined(_)) {
+            self.inlined = Inlining::NotAlways;
         }
     }
 
-    fn add_total(&mut self, sum: Sum) {
-        self.total.add(sum);
+    fn add_total(&mut self, tree: &CallTree, id: CallNodeId) {
+        let total = tree.total(id);
+        self.total.add(total);
+        if total.weight > tree.total(self.heaviest).weight {
+            self.heaviest = id;
+        }
     }
 }
 

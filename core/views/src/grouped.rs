@@ -168,8 +168,8 @@ impl SumRow for SubjectSum {
         }
     }
 
-    fn add_total(&mut self, sum: Sum) {
-        self.total.add(sum);
+    fn add_total(&mut self, tree: &CallTree, id: CallNodeId) {
+        self.total.add(tree.total(id));
     }
 }
 
