@@ -2,10 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Gate } from "../src/worker/precedence.ts";
 import { Precedence } from "../src/worker/precedence.ts";
-import { CancelledCall, Slices } from "../src/worker/slices.ts";
+import { CancelledCall, nextTask, Slices } from "../src/worker/slices.ts";
 import { Turns } from "../src/worker/turns.ts";
 
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Lets what goes on after some tasks do so. */
+async function settle(): Promise<void> {
+  for (let task = 0; task < 20; task++) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
 
 /** Work that ends when the test says so, and a note of what began and ended. */
 function work(done: string[], name: string): { run: () => Promise<void>; end: () => void } {
@@ -142,6 +147,38 @@ test("work beside the view stops between two slices, unless another call waits f
   assert.ok(timelines <= before + 1, `${timelines - before} slices of the timeline while the graph was awaited`);
   isOver = true;
   await Promise.all([timeline, filtered]);
+});
+
+test("a call that comes during a slice waits for that one only, however much goes on beside the view", async (t) => {
+  const slices = slicesOf(t);
+  const precedence = new Precedence();
+  let [count, isOver] = [0, false];
+  let slice = (): void => {};
+  const beside = (["timeline", "tasks", "marks", "dsoUsers"] as const).map((method) =>
+    precedence.answer(method, async (gate) => {
+      const own = slices(gate);
+      while (!isOver) {
+        count += 1;
+        slice();
+        await own.breathe({ stage: "counting", done: 0, total: 1 });
+      }
+    }),
+  );
+  await settle();
+  // As a call comes to the worker: as a message, behind which the desk leaves a task for its cancel.
+  const waited = await new Promise<number>((resolve) => {
+    slice = () => {
+      slice = () => {};
+      const since = count;
+      const run = async (): Promise<void> => resolve(count - since);
+      void nextTask()
+        .then(nextTask)
+        .then(() => precedence.answer("functions", run));
+    };
+  });
+  isOver = true;
+  await Promise.all(beside);
+  assert.equal(waited, 0);
 });
 
 test("a call that is cancelled while it waits does nothing", async () => {

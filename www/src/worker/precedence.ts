@@ -4,7 +4,7 @@
 // opened while names arrive for the names, each slice of which makes its tree begin anew.
 
 import type { Method } from "../session/types.ts";
-import { nextTask } from "./slices.ts";
+import { nextTask, SLICE_MS } from "./slices.ts";
 
 /** What the user looks at, or points to, or is about to. */
 const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
@@ -47,28 +47,48 @@ export const OPENING: ReadonlySet<Method> = new Set<Method>(["open", "openLink",
 /** What begins at once, and then goes on beside what of it is looked at. */
 const READING: ReadonlySet<Method> = new Set<Method>(["open", "openUrl"]);
 
+/** Reading a recording takes a twentieth longer in slices as short as this. */
+const SLICE_BESIDE_MS = 10;
+
 /** How long a profile that has opened waits to be looked at. */
 const UNSEEN_MS = 1000;
 
 /** What is asked between two slices of work that lets others go before. */
 export interface Gate {
+  /** How long those may have to wait. */
+  readonly sliceMs: number;
   /** Resolves when it may go on. */
   mayGoOn(): Promise<void>;
 }
 
-export class Precedence implements Gate {
+/** Somebody at a gate. */
+interface Waiting {
+  isBusy: () => boolean;
+  goOn: () => void;
+}
+
+/**
+ * So many tasks after a slice, a call that came while it ran has begun: the first was posted before the slice, and so before
+ * the call; then the desk (desk.ts) leaves the call a task for its cancel.
+ */
+const TASKS_UNTIL_BEGUN = 3;
+
+export class Precedence {
   /** Calls under way that are looked at. */
   #lookedAt = 0;
   /** Links and files that are being made. */
   #made = 0;
-  readonly #ofNames: Gate = { mayGoOn: () => this.#until(() => this.#isBusy || this.#made > 0) };
+  readonly #reading: Gate = { sliceMs: SLICE_MS, mayGoOn: () => this.#until(() => this.#isBusy) };
+  readonly #beside: Gate = { ...this.#reading, sliceMs: SLICE_BESIDE_MS };
+  readonly #ofNames: Gate = { ...this.#beside, mayGoOn: () => this.#until(() => this.#isBusy || this.#made > 0) };
   #unseen: ReturnType<typeof setTimeout> | undefined;
-  #waiting: (() => void)[] = [];
+  readonly #waiting: Waiting[] = [];
+  #isServing = false;
 
   /** Does the work of a call in its turn; a call `beside` asks `mayGoOn` between its slices. */
   async answer<Answer>(method: Method, work: (beside: Gate | null) => Promise<Answer>): Promise<Answer> {
     if (BESIDE.has(method)) {
-      const gate = NAMING.has(method) ? this.#ofNames : this;
+      const gate = NAMING.has(method) ? this.#ofNames : this.#beside;
       await gate.mayGoOn();
       return await work(gate);
     }
@@ -78,11 +98,11 @@ export class Precedence implements Gate {
         return await work(null);
       } finally {
         this.#made -= 1;
-        this.#wake();
+        void this.#serve();
       }
     }
     if (!LOOKED_AT.has(method)) {
-      const answer = await work(READING.has(method) ? this : null);
+      const answer = await work(READING.has(method) ? this.#reading : null);
       if (OPENING.has(method)) {
         this.#awaitLook();
       }
@@ -111,21 +131,34 @@ export class Precedence implements Gate {
     } while (this.#unseen !== undefined && this.#lookedAt === 0 && !step());
   }
 
-  /** Resolves when nothing is looked at. */
-  mayGoOn(): Promise<void> {
-    return this.#until(() => this.#isBusy);
-  }
-
   get #isBusy(): boolean {
     return this.#lookedAt > 0 || this.#unseen !== undefined;
   }
 
-  async #until(isBusy: () => boolean): Promise<void> {
-    while (isBusy()) {
-      await new Promise<void>((goOn) => this.#waiting.push(goOn));
-      // The answer that was waited for is sent first: each of those who wait may go on for a slice.
-      await nextTask();
+  #until(isBusy: () => boolean): Promise<void> {
+    return new Promise((goOn) => {
+      this.#waiting.push({ isBusy, goOn });
+      void this.#serve();
+    });
+  }
+
+  /** Lets those who wait go on for a slice, one after the other: what is asked for meanwhile waits for one slice, not for all. */
+  async #serve(): Promise<void> {
+    if (this.#isServing) {
+      return;
     }
+    this.#isServing = true;
+    for (;;) {
+      for (let task = 0; task < TASKS_UNTIL_BEGUN; task++) {
+        await nextTask();
+      }
+      const next = this.#waiting.findIndex(({ isBusy }) => !isBusy());
+      if (next < 0) {
+        break;
+      }
+      this.#waiting.splice(next, 1)[0]?.goOn();
+    }
+    this.#isServing = false;
   }
 
   /** What is beside the first picture of a profile is asked for before that is: the page does not know its size yet. */
@@ -137,12 +170,6 @@ export class Precedence implements Gate {
   #seen(): void {
     clearTimeout(this.#unseen);
     this.#unseen = undefined;
-    this.#wake();
-  }
-
-  #wake(): void {
-    for (const goOn of this.#waiting.splice(0)) {
-      goOn();
-    }
+    void this.#serve();
   }
 }

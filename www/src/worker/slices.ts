@@ -4,7 +4,7 @@ import type { Progress } from "../session/types.ts";
 import type { Gate } from "./precedence.ts";
 
 /** How long the worker may be deaf. */
-const SLICE_MS = 40;
+export const SLICE_MS = 40;
 
 export class CancelledCall extends Error {}
 
@@ -24,7 +24,7 @@ export class Slices {
 
   /** Between two steps: once a slice is over, reports, lets messages in, and throws if one of them cancelled. */
   async breathe(progress: Progress): Promise<void> {
-    if (performance.now() - this.#since < SLICE_MS) {
+    if (performance.now() - this.#since < (this.#beside?.sliceMs ?? SLICE_MS)) {
       return;
     }
     this.#report(progress);
