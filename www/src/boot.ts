@@ -5,7 +5,7 @@
 import { decodeBase64 } from "./session/base64.ts";
 import { blockBefore } from "./session/data_block.ts";
 import { beginWorker } from "./session/own_worker.ts";
-import { servedPart, servedToken } from "./session/served_part.ts";
+import { askForProfiles, servedPart, servedToken } from "./session/served_part.ts";
 import { Unpacking } from "./worker/lzma.ts";
 
 begin().catch(() => {
@@ -14,6 +14,9 @@ begin().catch(() => {
 
 async function begin(): Promise<void> {
   const token = servedToken();
+  if (token !== null) {
+    askForProfiles(token);
+  }
   const plain = token === null ? null : await asServed(token);
   const code = new TextDecoder().decode(plain ?? (await ownCode()));
   const [main = "", worker = "", style = ""] = code.split("\0");

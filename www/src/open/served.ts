@@ -2,7 +2,7 @@
 // token nothing is asked, so a page on a static host sends nothing.
 
 import { signal } from "@preact/signals";
-import { servedToken } from "../session/served_part.ts";
+import { askedProfiles, servedToken } from "../session/served_part.ts";
 import type { Args, Carrier } from "../session/types.ts";
 
 /** A file of a recording: where it is fetched. */
@@ -30,18 +30,10 @@ export interface ServedProfiles {
 
 export const served = signal<ServedProfiles | null>(null);
 
-/** Asks once; null where the page is not served by `perftab view`. */
+/** null where the page is not served by `perftab view`. */
 export async function askServer(): Promise<ServedProfiles | null> {
   const token = servedToken();
-  if (token === null) {
-    return null;
-  }
-  try {
-    const reply = await fetch(`/profiles?token=${encodeURIComponent(token)}`);
-    served.value = reply.ok ? readServed(token, await reply.json()) : null;
-  } catch {
-    served.value = null;
-  }
+  served.value = token === null ? null : readServed(token, await askedProfiles());
   return served.value;
 }
 
