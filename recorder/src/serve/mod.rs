@@ -179,7 +179,7 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
 
 async fn page_part(part: PagePart) -> Response<Body> {
     match tokio::task::spawn_blocking(move || part.bytes()).await {
-        Ok(Some(bytes)) => reply::bytes(bytes),
+        Ok(Some(bytes)) => reply::bytes(part.media_type(), bytes),
         _ => reply::refusal(StatusCode::NOT_FOUND, "this perftab was built without the page"),
     }
 }

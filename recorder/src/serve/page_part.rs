@@ -1,5 +1,5 @@
-//! Parts of the page as a browser needs them. To unpack them takes it a tenth of a second, of the half that a page takes
-//! until it reads a recording; here it takes a few milliseconds, while the browser starts.
+//! Parts of the page as a browser needs them. To unpack them takes it two tenths of a second, of the half that a page takes
+//! until it reads a recording; here it takes 40 ms, while the browser starts.
 
 use std::io::Read;
 use std::sync::LazyLock;
@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lzma_rust2::LzmaReader;
+use perftab_streams::Stream;
 
 use crate::page::PAGE;
 
@@ -15,16 +16,13 @@ use crate::page::PAGE;
 pub enum PagePart {
     /// Script, worker and style sheet, with a zero byte between them.
     Code,
-    /// The streams of the WebAssembly, as the page has them (`www/src/worker/packed_wasm.ts`), but all after the first
-    /// unpacked: that copies from tables which only the page makes.
+    /// The WebAssembly.
     Wasm,
 }
 
-static CODE: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| plain(&block("code")?));
-static WASM: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| plain_streams(&block("wasm")?));
+static CODE: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| plain(&block("code")?, None));
+static WASM: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| module(&block("wasm")?));
 
-/// Says of a stream's size that the stream is not packed.
-const PLAIN: u32 = 1 << 31;
 /// No part takes more, in KiB.
 const MEMORY: u32 = 64 << 10;
 
@@ -33,6 +31,14 @@ impl PagePart {
     pub fn prepare() {
         LazyLock::force(&CODE);
         LazyLock::force(&WASM);
+    }
+
+    /// By which a browser compiles WebAssembly while it arrives.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Code => "application/octet-stream",
+            Self::Wasm => "application/wasm",
+        }
     }
 
     /// It, once it is unpacked; `None` if this binary has no page. A page that got one part relies on the other.
@@ -53,26 +59,23 @@ fn block(id: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 
-fn plain(packed: &[u8]) -> Option<Vec<u8>> {
+/// What a file of LZMA holds. It may copy from what was known before.
+fn plain(packed: &[u8], known: Option<&[u8]>) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
-    LzmaReader::new_mem_limit(packed, MEMORY, None).ok()?.read_to_end(&mut plain).ok()?;
+    LzmaReader::new_mem_limit(packed, MEMORY, known).ok()?.read_to_end(&mut plain).ok()?;
     Some(plain)
 }
 
-fn plain_streams(packed: &[u8]) -> Option<Vec<u8>> {
+/// What was packed as in `xtask/bundle`: the size of the module, and each of its streams with its size before it.
+fn module(packed: &[u8]) -> Option<Vec<u8>> {
     let (size, mut rest) = packed.split_first_chunk::<4>()?;
-    let mut streams = size.to_vec();
-    while let Some((length, after)) = rest.split_first_chunk::<4>() {
-        let (stream, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-        rest = after;
-        if streams.len() == size.len() {
-            streams.extend(length);
-            streams.extend(stream);
-            continue;
-        }
-        let stream = plain(stream)?;
-        streams.extend((PLAIN | u32::try_from(stream.len()).ok()?).to_le_bytes());
-        streams.extend(stream);
+    let mut streams = <[Vec<u8>; 8]>::default();
+    for (kind, stream) in Stream::ALL.into_iter().zip(&mut streams) {
+        let (length, after) = rest.split_first_chunk::<4>()?;
+        let (packed, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        let known = matches!(kind, Stream::Rest).then(perftab_streams::known_tables);
+        (*stream, rest) = (plain(packed, known.as_deref())?, after);
     }
-    Some(streams)
+    let module = perftab_streams::join(&streams).ok()?;
+    (module.len() == u32::from_le_bytes(*size) as usize).then_some(module)
 }

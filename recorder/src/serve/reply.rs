@@ -38,9 +38,9 @@ pub fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
     reply(status, "application/json", Body::from(value.to_string()))
 }
 
-/// Bytes that the page knows what to do with.
-pub fn bytes(bytes: &'static [u8]) -> Response<Body> {
-    reply(StatusCode::OK, "application/octet-stream", Body::from(bytes))
+/// Bytes of a media type.
+pub fn bytes(kind: &'static str, bytes: &'static [u8]) -> Response<Body> {
+    reply(StatusCode::OK, kind, Body::from(bytes))
 }
 
 /// A text.

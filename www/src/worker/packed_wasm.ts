@@ -2,7 +2,7 @@
 // variables are like says nothing about constants or offsets, so this is a tenth smaller than LZMA of the whole.
 //
 // A file has the size of the module, then each stream with the size it is packed to before it: the module without the bodies
-// of its functions, and what these consist of (xtask/bundle/src/streams.rs, which writes it). How long a body is follows from
+// of its functions, and what these consist of (web/streams/src/lib.rs takes it apart). How long a body is follows from
 // what is in it. Damaged bytes give an error, or something that is no WebAssembly.
 
 import { unpackLzma } from "./lzma.ts";
@@ -21,8 +21,6 @@ const EIGHT_BYTES = 9;
 /** A number, and as many more as it says, of LABELS. */
 const LIST = 10;
 
-/** Says of a stream's size that it is not packed: `perftab view` sends it so (recorder/src/serve/page_part.rs). */
-const PLAIN = 1 << 31;
 /** Room for what is told to be larger is not made. */
 const MOST = 1 << 26;
 const CODE_SECTION = 10;
@@ -79,11 +77,9 @@ export function unpackWasm(file: Uint8Array): Uint8Array<ArrayBuffer> {
   const streams: Uint8Array[] = [];
   let at = 4;
   while (streams.length < STREAMS) {
-    const size = view.getUint32(at, true);
-    const end = at + 4 + (size & ~PLAIN);
-    const stream = file.subarray(at + 4, end);
+    const end = at + 4 + view.getUint32(at, true);
     const known = streams.length === REST ? knownTables() : undefined;
-    streams.push(size & PLAIN ? stream : unpackLzma(stream, known));
+    streams.push(unpackLzma(file.subarray(at + 4, end), known));
     at = end;
   }
   return joined(streams, view.getUint32(0, true));

@@ -10,16 +10,9 @@ export type Memory = Awaited<ReturnType<typeof init>>["memory"];
 
 /** Compiled once, for this worker and those that it begins. */
 export async function compile(wasm: CarriedWasm): Promise<WebAssembly.Module> {
-  const streams = "packed" in wasm ? decodeBase64(wasm.packed) : await fetched(wasm.served);
-  return await WebAssembly.compile(unpackWasm(streams));
-}
-
-async function fetched(address: string): Promise<Uint8Array> {
-  const reply = await fetch(address);
-  if (!reply.ok) {
-    throw new Error(`perftab view answered ${reply.status}: ${await reply.text()}`);
-  }
-  return new Uint8Array(await reply.arrayBuffer());
+  return "packed" in wasm
+    ? await WebAssembly.compile(unpackWasm(decodeBase64(wasm.packed)))
+    : await WebAssembly.compileStreaming(fetch(wasm.served));
 }
 
 export async function startWasm(module: WebAssembly.Module): Promise<Memory> {

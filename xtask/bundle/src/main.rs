@@ -6,14 +6,12 @@
 //! the bound WebAssembly, and the same packed, which the page's worker unpacks.
 #![forbid(unsafe_code)]
 
-mod streams;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use lzma_rust2::{LzmaOptions, LzmaWriter};
+use perftab_streams::Stream;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use streams::Stream;
 use wasm_bindgen_cli_support::Bindgen;
 
 fn main() -> Result<()> {
@@ -62,8 +60,10 @@ fn bind(built: &Path, out_dir: &Path) -> Result<()> {
 fn pack(bound: &Path) -> Result<()> {
     let module = fs::read(bound)?;
     let mut packed = u32::try_from(module.len())?.to_le_bytes().to_vec();
-    for (kind, stream) in Stream::ALL.into_iter().zip(streams::split(&module)?) {
-        let known = matches!(kind, Stream::Rest).then(streams::known_tables);
+    let streams = perftab_streams::split(&module)?;
+    ensure!(perftab_streams::join(&streams)? == module, "the streams are not those of the module");
+    for (kind, stream) in Stream::ALL.into_iter().zip(streams) {
+        let known = matches!(kind, Stream::Rest).then(perftab_streams::known_tables);
         let stream = lzma(&stream, kind.context_bits(), known)?;
         packed.extend(u32::try_from(stream.len())?.to_le_bytes());
         packed.extend(stream);
