@@ -262,6 +262,29 @@ fn what_is_prepared_is_what_would_be_made() {
     }
 }
 
+/// A file has the names that there are, also where the trees that are shown are of fewer.
+#[test]
+fn an_export_begun_before_names_are_shown_has_them_all() {
+    let [_, debug, library, _] = files();
+    let queries = [Direction::Callees, Direction::Inverted]
+        .map(|direction| Query { direction, ..Query::default() });
+    let mut scene = Scene::new();
+    for query in &queries {
+        scene.session.total(query);
+    }
+    for file in [&debug, &library] {
+        scene.offer(file);
+    }
+    for request in std::mem::take(&mut scene.asked) {
+        scene.session.take_names(&scene.images.name(&request));
+    }
+    let before = queries.each_ref().map(|query| scene.session.export_collapsed(query));
+    scene.session.show_names();
+    let after = queries.each_ref().map(|query| scene.session.export_collapsed(query));
+    assert_eq!(before, after);
+    assert!(after.iter().all(|text| text.contains("server0") && text.contains("work0")));
+}
+
 /// The ledger does not say that a file names what it has not named and will not.
 #[test]
 fn a_file_that_is_lost_is_not_said_to_match() {
