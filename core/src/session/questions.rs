@@ -417,9 +417,9 @@ fn begin(session: &mut Session, question: &Question) -> Begun {
             });
         }
         Tasks { event } => {
-            let (work, event) = (session.task_sums(*event), *event);
-            return in_slices(work, move |session, sums| {
-                Answer::Tasks(session.task_rows(event, sums))
+            let event = *event;
+            return in_steps(move |session, rows| {
+                session.tasks(event, rows).map(|tasks| Ok(Answer::Tasks(tasks)))
             });
         }
         DsoUsers { dsos } => {
@@ -454,13 +454,7 @@ fn begin(session: &mut Session, question: &Question) -> Begun {
                 Answer::Search(session.found(&query, pattern.clone(), found))
             });
         }
-        Timeline { query, request } => {
-            let (work, query) = (session.timeline(query, request), query.clone());
-            return in_slices(work, move |session, (timeline, sums)| {
-                session.keep_sums(&query, sums);
-                Answer::Timeline(timeline)
-            });
-        }
+        Timeline { query, request } => return timeline(query.clone(), request.clone()),
         HeatMap { query, request } => {
             return in_slices(session.heat_map(query, request), |_, found| Answer::HeatMap(found));
         }
@@ -512,6 +506,31 @@ fn functions(query: Query, order: FunctionOrder, group_by: GroupBy, places: Rang
         let rows = session.functions(&query, order, group_by, places.start, places.end);
         ScanStep::Done(Ok(Answer::Functions(rows)))
     })
+}
+
+/// Its sums come first, which are half of it.
+fn timeline(query: Query, request: TimelineRequest) -> Begun {
+    let half = |(done, total), before: usize| ScanStep::More {
+        done: before.saturating_mul(total).saturating_add(done),
+        total: total.saturating_mul(2),
+    };
+    let mut drawing: Option<Work<Timeline>> = None;
+    Begun::Working(Box::new(move |session, rows| {
+        let work = match &mut drawing {
+            Some(work) => work,
+            None => match session.task_sums(&query, rows) {
+                ScanStep::More { done, total } => return Some(half((done, total), 0)),
+                ScanStep::Done(sums) => drawing.insert(session.timeline(&query, &request, sums)),
+            },
+        };
+        if !work.goes_on() {
+            return None;
+        }
+        Some(match work.step(rows) {
+            Some(timeline) => ScanStep::Done(Ok(Answer::Timeline(timeline))),
+            None => half(work.progress(), 1),
+        })
+    }))
 }
 
 /// Samples are placed first; where others are placed instead meanwhile, once more.

@@ -29,6 +29,8 @@ const SUMS_KEPT: usize = 2;
 pub(super) struct Times {
     /// By [`key`].
     sums: Vec<(Query, TaskSums)>,
+    /// What will be one of them, whoever asks first.
+    summing: Vec<(Query, Work<TaskSums>)>,
     /// [`timeline::leaf_kinds`] of what counts as own code, until names change.
     leaf_kinds: Option<(OwnCode, Rc<[u8]>)>,
     /// Of the event that was asked for last.
@@ -114,44 +116,53 @@ impl Times {
         self.sums.iter().find(|(known, _)| known == key).map(|(_, sums)| sums)
     }
 
-    fn keep(&mut self, query: &Query, sums: TaskSums) {
-        let key = key(query);
-        if self.known(&key).is_none() {
-            if self.sums.len() == SUMS_KEPT {
-                self.sums.remove(0);
-            }
-            self.sums.push((key, sums));
+    fn keep(&mut self, key: Query, sums: TaskSums) {
+        if self.sums.len() == SUMS_KEPT {
+            self.sums.remove(0);
         }
+        self.sums.push((key, sums));
     }
 }
 
 impl Session {
-    /// Every process, thread and CPU that has samples of an event.
-    pub fn tasks(&mut self, event: u32) -> TaskRows {
-        let mut work = self.task_sums(event);
-        loop {
-            if let Some(sums) = work.step(usize::MAX) {
-                return self.task_rows(event, sums);
-            }
+    /// Every process, thread and CPU that has samples of an event, in slices of rows.
+    pub(super) fn tasks(&mut self, event: u32, rows: usize) -> ScanStep<TaskRows> {
+        let sums = self.task_sums(&Query { event, ..Query::default() }, rows);
+        sums.map(|sums| tasks::rows(&self.profile, &sums))
+    }
+
+    /// What was sampled of each of what the query's filters and steps leave, its range apart. The menu of tasks
+    /// and the timeline are asked for at once: what one has summed, the other goes on with.
+    pub(super) fn task_sums(&mut self, query: &Query, rows: usize) -> ScanStep<TaskSums> {
+        let key = key(query);
+        if let Some(known) = self.times.known(&key) {
+            return ScanStep::Done(known.clone());
         }
-    }
-
-    /// What was sampled of each, in slices of rows.
-    pub(super) fn task_sums(&mut self, event: u32) -> Work<TaskSums> {
-        let query = Query { event, ..Query::default() };
-        let known = self.times.known(&query).cloned();
-        let profile = Rc::clone(&self.profile);
-        Work::new(async move |slice| match known {
-            Some(sums) => sums,
-            None => TaskSums::of(&profile, &query, RemainingSamples::default(), &slice).await,
-        })
-    }
-
-    /// They are kept for the timeline.
-    pub(super) fn task_rows(&mut self, event: u32, sums: TaskSums) -> TaskRows {
-        let rows = tasks::rows(&self.profile, &sums);
-        self.times.keep(&Query { event, ..Query::default() }, sums);
-        rows
+        self.times.summing.retain(|(_, work)| work.goes_on());
+        let begun = self.times.summing.iter().position(|(of, _)| *of == key);
+        let at = begun.unwrap_or_else(|| {
+            let (profile, query, left) =
+                (Rc::clone(&self.profile), query.clone(), self.all_left(query));
+            let work =
+                Work::new(async move |slice| TaskSums::of(&profile, &query, left, &slice).await);
+            // What steps leave is of these names.
+            if !key.steps.is_empty() {
+                self.symbols.is_read_by(&work);
+            }
+            let summing = &mut self.times.summing;
+            // Those that were given up are not gone on with.
+            if summing.len() == SUMS_KEPT {
+                summing.remove(0);
+            }
+            summing.push((key.clone(), work));
+            summing.len() - 1
+        });
+        let step = ScanStep::of(&mut self.times.summing[at].1, rows);
+        if let ScanStep::Done(sums) = &step {
+            self.times.summing.remove(at);
+            self.times.keep(key, sums.clone());
+        }
+        step
     }
 
     /// What the steps of a query leave, whatever its range: where any takes samples away, its tree of
@@ -176,40 +187,27 @@ impl Session {
         }
     }
 
-    /// The timeline of what the query's filters and steps leave, its range apart; and what is to be kept of
-    /// it ([`Self::keep_sums`]).
+    /// The timeline of what the query's filters and steps leave, its range apart, of which these are the sums.
     pub(super) fn timeline(
         &mut self,
         query: &Query,
         request: &TimelineRequest,
-    ) -> Work<(Timeline, Option<TaskSums>)> {
+        sums: TaskSums,
+    ) -> Work<Timeline> {
         let (query, request) = (query.clone(), request.clone());
-        let (known, left) = (self.times.known(&key(&query)).cloned(), self.all_left(&query));
         let (period, kinds) = (self.sample_period(query.event), self.leaf_kinds(&query));
         let profile = Rc::clone(&self.profile);
         // What steps leave, and kinds of code, are of these names.
         let work = Work::new(async move |slice| {
             if let Some(bins) = &profile.bins {
-                return (binned::timeline(&profile, bins, &query, &request), None);
+                return binned::timeline(&profile, bins, &query, &request);
             }
-            slice.expect(2 * profile.samples.len());
-            let sums = match known {
-                Some(sums) => sums,
-                None => TaskSums::of(&profile, &query, left, &slice).await,
-            };
+            slice.expect(profile.samples.len());
             let spans = SampleSpans::new(&profile, period);
-            let timeline =
-                timeline::timeline(&profile, &query, &request, &sums, spans, &kinds, &slice).await;
-            (timeline, Some(sums))
+            timeline::timeline(&profile, &query, &request, &sums, spans, &kinds, &slice).await
         });
         self.symbols.is_read_by(&work);
         work
-    }
-
-    pub(super) fn keep_sums(&mut self, query: &Query, sums: Option<TaskSums>) {
-        if let Some(sums) = sums {
-            self.times.keep(query, sums);
-        }
     }
 
     /// The heat map of what the query's filters and steps leave, its range apart.

@@ -9,6 +9,7 @@ use perftab_tests::open::open_path;
 use perftab_views::Query;
 use perftab_views::filter::{RangeSide, TimeRange};
 use perftab_views::heat_map::HeatRequest;
+use perftab_views::tasks::TaskRows;
 use perftab_views::timeline::{TimelineRequest, TrackBy, TrackSort};
 
 /// What is answered in slices.
@@ -21,10 +22,17 @@ fn answer(session: &mut Session, question: Question) -> Answer {
     }
 }
 
+fn tasks(session: &mut Session, event: u32) -> TaskRows {
+    let Answer::Tasks(tasks) = answer(session, Question::Tasks { event }) else {
+        panic!("no tasks")
+    };
+    tasks
+}
+
 /// Everything, and a part of it by each filter.
 fn queries(session: &mut Session, event: u32) -> Vec<Query> {
     let plain = || Query { event, ..Query::default() };
-    let tasks = session.tasks(event);
+    let tasks = tasks(session, event);
     let length = tasks.processes.iter().map(|process| process.end).max().unwrap_or_default();
     let range = |side| Some(TimeRange { start: length / 4, end: length / 2, side });
     let process = tasks.processes.first();
@@ -48,9 +56,9 @@ fn sorted_lines(text: &str) -> String {
 
 /// What views say of a query, as text.
 fn seen(session: &mut Session, query: &Query) -> Vec<String> {
-    let open: Vec<u32> = session.tasks(query.event).processes.iter().map(|it| it.pid).collect();
+    let open: Vec<u32> = tasks(session, query.event).processes.iter().map(|it| it.pid).collect();
     let mut seen = vec![
-        format!("{:?}", session.tasks(query.event)),
+        format!("{:?}", tasks(session, query.event)),
         format!("{:?}", session.shown(query)),
         // Stacks of one weight stand in the order in which they were met.
         sorted_lines(&session.export_collapsed(query)),
@@ -66,7 +74,7 @@ fn seen(session: &mut Session, query: &Query) -> Vec<String> {
     let Answer::HeatMap(heat_map) = answer(session, question) else { panic!("no heat map") };
     // How many CPUs there are is known of the host, of which a link tells nothing.
     seen.push(format!("{:?} {:?}", heat_map.samples, heat_map.row_totals));
-    let threads = session.tasks(query.event).processes.into_iter().flat_map(|it| it.threads);
+    let threads = tasks(session, query.event).processes.into_iter().flat_map(|it| it.threads);
     for thread in threads {
         let window = TimeWindow {
             thread: thread.tid,

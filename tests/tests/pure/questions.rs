@@ -265,6 +265,41 @@ fn turns_are_taken_while_trees_are_made() {
     assert_eq!(turns_of(&mut session, "rangePreview"), [false]);
 }
 
+/// The page asks for both at once: what one has summed, the other goes on with.
+#[test]
+fn tasks_and_timeline_go_through_the_rows_together() {
+    let request = json!({
+        "by": "thread", "sort": "weight", "open": [], "start": 0.0, "end": 0.0, "bins": 20,
+    });
+    let tasks = json!({ "tasks": { "event": 0 } });
+    let timeline = json!({ "timeline": { "query": { "event": 0 }, "request": request } });
+    let steps = |session: &mut Session, question: &Value| {
+        let (answer, turns) = answer(session, question.clone(), 1, |_| {});
+        (answer, turns.len())
+    };
+    let mut session_of_both = session();
+    let (of_tasks, alone) = steps(&mut session_of_both, &tasks);
+    let (of_timeline, behind) = steps(&mut session_of_both, &timeline);
+    assert!(alone as u64 >= SAMPLES, "{alone} steps");
+
+    let mut session_of_turns = session();
+    let asked = |question| Asked::new(read(question).expect("a question"));
+    let mut both = [asked(&tasks), asked(&timeline)];
+    let (mut answers, mut count) = ([Value::Null, Value::Null], 0);
+    while answers.contains(&Value::Null) {
+        for (asked, answer) in both.iter_mut().zip(&mut answers).filter(|it| it.1.is_null()) {
+            count += 1;
+            if let ScanStep::Done(found) = asked.step(&mut session_of_turns, 1) {
+                let found = found.expect("there is room");
+                *answer = serde_json::to_value(found).expect("it is JSON");
+            }
+        }
+    }
+    assert_eq!(answers, [of_tasks, of_timeline]);
+    // Whoever did not do the last step of the sums is told of them in one of its own.
+    assert!(count <= alone + behind + 1, "{count} steps, {alone} and {behind} one after the other");
+}
+
 #[test]
 fn what_is_no_question_is_refused() {
     for (question, why) in [
