@@ -7,6 +7,7 @@ import { blockBefore } from "./session/data_block.ts";
 import { beginWorker } from "./session/own_worker.ts";
 import { askForProfiles, servedPart, servedToken } from "./session/served_part.ts";
 import { Unpacking } from "./worker/lzma.ts";
+import { nextTask } from "./worker/slices.ts";
 
 begin().catch(() => {
   document.body.append("This copy of perftab is damaged. Reload it, or get it again.");
@@ -48,7 +49,7 @@ async function ownCode(): Promise<Uint8Array> {
   const unpacking = new Unpacking(decodeBase64(blockBefore("code") ?? ""));
   while (unpacking.isPart()) {
     unpacking.next(SLICE);
-    await new Promise((resolve) => setTimeout(resolve));
+    await nextTask();
   }
   return unpacking.whole();
 }

@@ -1,7 +1,7 @@
 // The page's LZMA against what xz packed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { unpackLzma } from "../src/worker/lzma.ts";
+import { Unpacking, unpackLzma } from "../src/worker/lzma.ts";
 
 /** A text of runs and of repeats, near and far. */
 function text(): string {
@@ -38,6 +38,16 @@ const PACKED = Buffer.from(
 
 test("what xz packed is unpacked", () => {
   assert.equal(new TextDecoder().decode(unpackLzma(PACKED)), text());
+});
+
+test("parts of any size make the same", () => {
+  for (const count of [1, 7, 100]) {
+    const unpacking = new Unpacking(PACKED);
+    while (unpacking.isPart()) {
+      unpacking.next(count);
+    }
+    assert.equal(new TextDecoder().decode(unpacking.whole()), text(), `${count} bytes at a time`);
+  }
 });
 
 test("of damaged bytes comes an error, or something else of the size that is told", () => {

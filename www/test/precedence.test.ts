@@ -181,15 +181,25 @@ test("a call that comes during a slice waits for that one only, however much goe
   assert.equal(waited, 0);
 });
 
-test("a call that is cancelled while it waits does nothing", async () => {
+test("a call that is cancelled while it waits ends at once, and does nothing", async () => {
   const [precedence, done] = [new Precedence(), [] as string[]];
   const graph = work(done, "graph");
   void precedence.answer("flameGraph", graph.run);
   const abort = new AbortController();
-  const names = precedence.answer("nameFrames", async (beside) => new Slices(abort.signal, () => {}, beside).check());
+  const { signal } = abort;
+  const check = async (beside: Gate | null): Promise<void> => new Slices(signal, () => {}, beside).check();
+  const names = precedence.answer("nameFrames", check, signal);
+  const begun = precedence.answer("timeline", async (beside) => {
+    await new Slices(signal, () => {}, beside).wait(settle(), { stage: "counting", done: 0, total: 1 });
+    done.push("timeline is let go");
+  });
+  await settle();
   abort.abort();
-  graph.end();
   await assert.rejects(names, CancelledCall);
+  assert.deepEqual(done, ["graph begins"]);
+  graph.end();
+  await begun;
+  assert.deepEqual(done, ["graph begins", "graph ends", "timeline is let go"]);
 });
 
 test("what others answered meanwhile is taken in when nothing is looked at", async () => {

@@ -262,7 +262,7 @@ fn what_is_prepared_is_what_would_be_made() {
     }
 }
 
-/// A file has the names that there are, also where the trees that are shown are of fewer.
+/// An export has all names, also those that no tree shows yet.
 #[test]
 fn an_export_begun_before_names_are_shown_has_them_all() {
     let [_, debug, library, _] = files();

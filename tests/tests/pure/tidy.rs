@@ -276,6 +276,7 @@ fn unsafe_code_stays_in_the_recorders_two_files() {
     for (crate_root, lint) in [
         ("recorder/src/main.rs", "#![deny(unsafe_code)]"),
         ("web/src/lib.rs", "#![forbid(unsafe_code)]"),
+        ("web/streams/src/lib.rs", "#![forbid(unsafe_code)]"),
         ("tests/src/lib.rs", "#![forbid(unsafe_code)]"),
         ("xtask/src/main.rs", "#![forbid(unsafe_code)]"),
         ("xtask/bundle/src/main.rs", "#![forbid(unsafe_code)]"),

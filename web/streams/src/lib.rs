@@ -140,12 +140,12 @@ pub fn split(module: &[u8]) -> Result<[Vec<u8>; 8]> {
     Ok(split.streams)
 }
 
-/// The module that was taken apart into these.
-pub fn join(streams: &[Vec<u8>; 8]) -> Result<Vec<u8>> {
-    let size = streams.iter().map(Vec::len).sum();
+/// The module of so many bytes that was taken apart into these.
+pub fn join(streams: &[Vec<u8>; 8], size: usize) -> Result<Vec<u8>> {
     let rest = streams.each_ref().map(Vec::as_slice);
     let mut join = Join { rest, module: Vec::with_capacity(size) };
     join.module()?;
+    ensure!(join.module.len() == size, "the module has another size");
     Ok(join.module)
 }
 
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn a_module_is_put_together_as_it_was() {
         let streams = split(&module()).expect("it is whole");
-        assert_eq!(join(&streams).expect("they are whole"), module());
+        assert_eq!(join(&streams, module().len()).expect("they are whole"), module());
         assert_eq!(streams[Stream::Small as usize], [0x7f]);
         assert_eq!(streams[Stream::Medium as usize], [0xff, 0x00]);
         assert_eq!(streams[Stream::Large as usize], [0xff, 0x80, 0x7f]);
@@ -377,7 +377,7 @@ mod tests {
         for stream in [Stream::Code, Stream::Locals, Stream::Labels, Stream::Large] {
             let mut short = streams.clone();
             short[stream as usize].pop();
-            assert!(join(&short).is_err());
+            assert!(join(&short, module().len()).is_err());
         }
         for length in 0..module().len() - 3 {
             assert!(split(&module()[..length]).is_err(), "{length} bytes");

@@ -33,7 +33,12 @@ export const served = signal<ServedProfiles | null>(null);
 /** null where the page is not served by `perftab view`. */
 export async function askServer(): Promise<ServedProfiles | null> {
   const token = servedToken();
-  served.value = token === null ? null : readServed(token, await askedProfiles());
+  try {
+    served.value = token === null ? null : readServed(token, await askedProfiles());
+  } catch {
+    // Some host that says something else.
+    served.value = null;
+  }
   return served.value;
 }
 

@@ -1,5 +1,5 @@
 // What the page asks `perftab view`, which serves it, before its script runs: for parts of the page, which are unpacked there
-// (that takes a browser a tenth of a second), and for what there is to open.
+// (that takes a browser 190 ms), and for what there is to open.
 
 /** The token of the page's address; null where the page is not served by `perftab view`, and asks nobody. */
 export function servedToken(): string | null {

@@ -257,7 +257,7 @@ export interface Call {
   generation: number;
 }
 
-/** Code of sessions in streams (worker/packed_wasm.ts): as the page has it, in base64, or where `perftab view` has it. */
+/** Code of sessions: in streams, as the page has it in base64 (worker/packed_wasm.ts), or where `perftab view` has it whole. */
 export type CarriedWasm = { packed: string } | { served: string };
 
 /**

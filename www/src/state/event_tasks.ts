@@ -2,7 +2,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import type { TaskRows } from "../session/types.ts";
-import { phase, query, session } from "./app.ts";
+import { info, opened, phase, query, session } from "./app.ts";
 
 /** Of the whole event, whatever is filtered; null while it is asked, or where it cannot be told. */
 export const eventTasks = signal<TaskRows | null>(null);
@@ -16,16 +16,23 @@ export const threads = computed(() =>
   (eventTasks.value?.processes ?? []).flatMap((process) => process.threads).sort((a, b) => b.weight - a.weight),
 );
 
-/** Asks once for each event of a profile. Call once. */
+/** Asks once for each event of a profile, and again while more of it is read. Call once. */
 export function followEventTasks(): void {
   let pending: AbortController | null = null;
   const event = computed(() => query.value.event);
+  const isOpen = computed(() => phase.value.kind === "open");
+  // What was known of less of the same profile stays until the answer comes.
+  effect(() => {
+    void [event.value, session.value, isOpen.value, opened.value];
+    eventTasks.value = null;
+  });
+  const read = computed(() => info.value?.samples);
   effect(() => {
     const asked = event.value;
     const asking = session.value;
+    void [read.value, opened.value];
     pending?.abort();
-    eventTasks.value = null;
-    if (asking === null || phase.value.kind !== "open") {
+    if (asking === null || !isOpen.value) {
       return;
     }
     const abort = new AbortController();

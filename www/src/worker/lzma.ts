@@ -32,7 +32,7 @@ export function unpackLzma(file: Uint8Array, known = NOTHING): Uint8Array<ArrayB
   return unpacking.whole();
 }
 
-/** Unpacks a file bit by bit, so that its caller may do something else meanwhile. As a generator it took a fifth longer. */
+/** Unpacks a file in parts, so that its caller may do something else meanwhile. As a generator it took a fifth longer. */
 export class Unpacking {
   readonly #out: Uint8Array<ArrayBuffer>;
   readonly #known: number;

@@ -57,8 +57,8 @@ const UNSEEN_MS = 1000;
 export interface Gate {
   /** How long those may have to wait. */
   readonly sliceMs: number;
-  /** Resolves when it may go on. */
-  mayGoOn(): Promise<void>;
+  /** Resolves when it may go on, or is aborted. */
+  mayGoOn(signal?: AbortSignal): Promise<void>;
 }
 
 /** Somebody at a gate. */
@@ -68,8 +68,8 @@ interface Waiting {
 }
 
 /**
- * So many tasks after a slice, a call that came while it ran has begun: the first was posted before the slice, and so before
- * the call; then the desk (desk.ts) leaves the call a task for its cancel.
+ * So many tasks after a slice, the first call that came while it ran has begun: the first task was posted before the slice,
+ * and so before the call; then the desk (desk.ts) leaves each call a task for its cancel.
  */
 const TASKS_UNTIL_BEGUN = 3;
 
@@ -78,18 +78,21 @@ export class Precedence {
   #lookedAt = 0;
   /** Links and files that are being made. */
   #made = 0;
-  readonly #reading: Gate = { sliceMs: SLICE_MS, mayGoOn: () => this.#until(() => this.#isBusy) };
+  readonly #reading: Gate = { sliceMs: SLICE_MS, mayGoOn: (signal) => this.#until(() => this.#isBusy, signal) };
   readonly #beside: Gate = { ...this.#reading, sliceMs: SLICE_BESIDE_MS };
-  readonly #ofNames: Gate = { ...this.#beside, mayGoOn: () => this.#until(() => this.#isBusy || this.#made > 0) };
+  readonly #ofNames: Gate = {
+    ...this.#beside,
+    mayGoOn: (signal) => this.#until(() => this.#isBusy || this.#made > 0, signal),
+  };
   #unseen: ReturnType<typeof setTimeout> | undefined;
   readonly #waiting: Waiting[] = [];
   #isServing = false;
 
   /** Does the work of a call in its turn; a call `beside` asks `mayGoOn` between its slices. */
-  async answer<Answer>(method: Method, work: (beside: Gate | null) => Promise<Answer>): Promise<Answer> {
+  async answer<Answer>(method: Method, work: (beside: Gate | null) => Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
     if (BESIDE.has(method)) {
       const gate = NAMING.has(method) ? this.#ofNames : this.#beside;
-      await gate.mayGoOn();
+      await gate.mayGoOn(signal);
       return await work(gate);
     }
     if (MADE.has(method)) {
@@ -135,9 +138,24 @@ export class Precedence {
     return this.#lookedAt > 0 || this.#unseen !== undefined;
   }
 
-  #until(isBusy: () => boolean): Promise<void> {
-    return new Promise((goOn) => {
-      this.#waiting.push({ isBusy, goOn });
+  #until(isBusy: () => boolean, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const goOn = (): void => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const waiting = { isBusy, goOn };
+      // Who is gone takes no turn.
+      const leave = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        resolve();
+      };
+      if (signal?.aborted) {
+        resolve();
+        return;
+      }
+      signal?.addEventListener("abort", leave, { once: true });
+      this.#waiting.push(waiting);
       void this.#serve();
     });
   }

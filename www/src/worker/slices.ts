@@ -36,12 +36,8 @@ export class Slices {
 
   async #letOthersGoBefore(): Promise<void> {
     if (!this.#holdsTurn && this.#beside !== null && !this.signal.aborted) {
-      await Promise.race([this.#beside.mayGoOn(), this.#aborted()]);
+      await this.#beside.mayGoOn(this.signal);
     }
-  }
-
-  #aborted(): Promise<void> {
-    return new Promise((resolve) => this.signal.addEventListener("abort", () => resolve(), { once: true }));
   }
 
   /** While others wait for their turn nothing is waited for but messages. */

@@ -9,6 +9,7 @@ import { Desk } from "./desk.ts";
 import { ImagesCalls } from "./images_calls.ts";
 import type { ImagesRequest, Told } from "./images_protocol.ts";
 import { beginnerOf } from "./images_worker.ts";
+import type { Gate } from "./precedence.ts";
 import { OPENING, Precedence } from "./precedence.ts";
 import { Slices } from "./slices.ts";
 import { answersByCallNode, asksByCallNode } from "./stale.ts";
@@ -60,11 +61,12 @@ async function startSession(wasm: CarriedWasm, script: string): Promise<Answer> 
     if (generation === calls.generation) {
       calls.knowsPresent();
     }
-    const answer = await precedence.answer(method, async (beside) => {
+    const work = async (beside: Gate | null): Promise<unknown> => {
       const slices = new Slices(signal, report, beside);
       slices.check();
       return await calls.answer(method, args, { slices, generation });
-    });
+    };
+    const answer = await precedence.answer(method, work, signal);
     if (isStale() || (answersByCallNode(method) && generation !== calls.generation)) {
       throw { kind: "stale", message: "names have changed meanwhile" };
     }

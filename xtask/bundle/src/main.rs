@@ -61,7 +61,8 @@ fn pack(bound: &Path) -> Result<()> {
     let module = fs::read(bound)?;
     let mut packed = u32::try_from(module.len())?.to_le_bytes().to_vec();
     let streams = perftab_streams::split(&module)?;
-    ensure!(perftab_streams::join(&streams)? == module, "the streams are not those of the module");
+    let joined = perftab_streams::join(&streams, module.len())?;
+    ensure!(joined == module, "the streams are not those of the module");
     for (kind, stream) in Stream::ALL.into_iter().zip(streams) {
         let known = matches!(kind, Stream::Rest).then(perftab_streams::known_tables);
         let stream = lzma(&stream, kind.context_bits(), known)?;
