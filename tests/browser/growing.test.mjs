@@ -30,7 +30,11 @@ beforeScenes(() => {
     ...Array.from({ length: DEPTH - 2 }, (_, at) => (at % 2 === 0 ? 3 + below(2) : 5) + RETURN),
   ];
   function* samples(count) {
-    for (let index = 0; index < count; index++) yield { task, time: 1000 + index * 1000, cpu: 0, weight: 1, way: way(index) };
+    for (let index = 0; index < count; index++) {
+      // The last quarter is on another CPU.
+      const cpu = index < (3 * SAMPLES) / 4 ? 0 : 1;
+      yield { task, time: 1000 + index * 1000, cpu, weight: 1, way: way(index) };
+    }
   }
   recording = parts.path("convoy.perf.data");
   writeRecording(recording, code, [task], samples(SAMPLES));
@@ -111,6 +115,7 @@ scene("what has been read of a large recording is shown, can be used, and grows 
   line.goOn();
   await soFar(tab).waitFor({ state: "detached" });
   await eventually(async () => assert.equal(await shownSamples(tab), SAMPLES));
+  await tab.page.getByRole("button", { name: "CPUs all 2" }).waitFor();
   // It is named now, and has the samples that came since.
   await eventually(async () => assert.match(await selected.getAttribute("aria-label"), /^buoy, .*60,000 samples$/));
   await tab.close();
