@@ -508,14 +508,18 @@ fn functions(query: Query, order: FunctionOrder, group_by: GroupBy, places: Rang
     })
 }
 
-/// Its sums come first, which are half of it.
+/// Its sums come first, which are half of it. It begins anew with other names: what steps leave is of names, and so are
+/// kinds of code.
 fn timeline(query: Query, request: TimelineRequest) -> Begun {
     let half = |(done, total), before: usize| ScanStep::More {
         done: before.saturating_mul(total).saturating_add(done),
         total: total.saturating_mul(2),
     };
-    let mut drawing: Option<Work<Timeline>> = None;
+    let (mut begun_with, mut drawing) = (None, None::<Work<Timeline>>);
     Begun::Working(Box::new(move |session, rows| {
+        if *begun_with.get_or_insert(session.generation) != session.generation {
+            return None;
+        }
         let work = match &mut drawing {
             Some(work) => work,
             None => match session.task_sums(&query, rows) {

@@ -143,14 +143,16 @@ impl Session {
         let at = begun.unwrap_or_else(|| {
             let (profile, query, left) =
                 (Rc::clone(&self.profile), query.clone(), self.all_left(query));
-            let work =
-                Work::new(async move |slice| TaskSums::of(&profile, &query, left, &slice).await);
+            let work = Work::new(async move |slice| {
+                slice.expect(profile.samples.len());
+                TaskSums::of(&profile, &query, left, &slice).await
+            });
             // What steps leave is of these names.
             if !key.steps.is_empty() {
                 self.symbols.is_read_by(&work);
             }
             let summing = &mut self.times.summing;
-            // Those that were given up are not gone on with.
+            // Who asks for more than these at once has given some of them up.
             if summing.len() == SUMS_KEPT {
                 summing.remove(0);
             }
@@ -202,7 +204,6 @@ impl Session {
             if let Some(bins) = &profile.bins {
                 return binned::timeline(&profile, bins, &query, &request);
             }
-            slice.expect(profile.samples.len());
             let spans = SampleSpans::new(&profile, period);
             timeline::timeline(&profile, &query, &request, &sums, spans, &kinds, &slice).await
         });
