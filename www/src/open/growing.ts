@@ -3,7 +3,7 @@
 import { showFacts } from "../ledger/admit.ts";
 import type { CallOptions } from "../session/client.ts";
 import type { Facts, Progress } from "../session/types.ts";
-import { isGrowing, session } from "../state/app.ts";
+import { isGrowing, session, shownShare } from "../state/app.ts";
 import { TAKEN_OVER } from "../state/take_over.ts";
 import { renewFacts } from "../views/places.ts";
 import { Looks } from "./so_far.ts";
@@ -44,7 +44,7 @@ export class GrowingProfile {
       // Nobody looks at a hidden tab, and it paints nothing.
       if (this.#look === null && !signal.aborted && !document.hidden && this.#looks.isDue(progress, now)) {
         this.#looks.looked(now);
-        this.#look = this.#lookAtIt().finally(() => {
+        this.#look = this.#lookAtIt(progress.done / (progress.total ?? Number.POSITIVE_INFINITY)).finally(() => {
           this.#look = null;
         });
       }
@@ -64,11 +64,12 @@ export class GrowingProfile {
   }
 
   /** Not to be cancelled: once the worker has put more in the place of less, the page must know. */
-  async #lookAtIt(): Promise<void> {
+  async #lookAtIt(share: number): Promise<void> {
     try {
       const facts = (await session.peek()?.call("readSoFar", {})) ?? null;
       if (facts !== null) {
         isGrowing.value = true;
+        shownShare.value = share;
         await this.#take(facts);
       }
     } catch {

@@ -2,12 +2,11 @@
 // samples of how many that leaves.
 
 import type { JSX } from "preact";
-import { event, isGrowing, query } from "../state/app.ts";
+import { event, isGrowing, query, shownShare } from "../state/app.ts";
 import { withKey } from "../state/commands.ts";
 import { count, countSamples, percent } from "../state/format.ts";
 import { canUndo, undo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
-import { progressShare, shownTask } from "../state/tasks.ts";
 import { share } from "../views/words.ts";
 import { Chips } from "./Chips.tsx";
 import { chipsOf } from "./chips.ts";
@@ -46,11 +45,9 @@ export function ContextBar(): JSX.Element {
 
 /** While more is being read: how much of the recording is shown. The status bar cancels that. */
 function SoFar(): JSX.Element | null {
-  const progress = shownTask.value?.progress ?? null;
-  const share = progressShare(progress);
-  return isGrowing.value && share !== null ? (
+  return isGrowing.value ? (
     <span class="so-far" title="The rest is still being read. You can use what is here already.">
-      So far {Math.floor(100 * share)} %
+      So far {Math.floor(100 * shownShare.value)} %
     </span>
   ) : null;
 }

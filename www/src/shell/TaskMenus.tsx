@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { event, query } from "../state/app.ts";
+import { query } from "../state/app.ts";
 import type { TaskRows } from "../session/types.ts";
 import { eventTasks } from "../state/event_tasks.ts";
 import { count, percent } from "../state/format.ts";
@@ -87,6 +87,8 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
     ({ name, pid, threads }) => has(name, pid, text) || threads.some((thread) => has(thread.name, thread.tid, text)),
   );
   const listed = found.slice(0, MOST_ROWS);
+  // Of these, not of the event: while a profile grows, that is known of more of it sooner.
+  const all = processes.reduce((sum, { weight }) => sum + weight, 0);
   const shown = useGradual(listed.length);
   const { processes: pids, threads: tids } = query.value;
   const toggle = (pid: number): void => {
@@ -122,6 +124,7 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
           <Process
             key={process.pid}
             process={process}
+            all={all}
             // A thread that was looked for is shown.
             isOpen={opened.value.has(process.pid) || !has(process.name, process.pid, text)}
             text={text}
@@ -137,13 +140,14 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
 
 interface ProcessProps {
   process: TaskRows["processes"][number];
+  /** Weight of all processes. */
+  all: number;
   isOpen: boolean;
   text: string;
   onToggle: () => void;
 }
 
-function Process({ process, isOpen, text, onToggle }: ProcessProps): JSX.Element {
-  const all = event.value?.weight ?? 0;
+function Process({ process, all, isOpen, text, onToggle }: ProcessProps): JSX.Element {
   const { pid, name, weight, threads } = process;
   const matching = threads.filter((thread) => has(thread.name, thread.tid, text));
   const listed = matching.length === 0 ? threads : matching;

@@ -51,6 +51,8 @@ export interface OpenedProfile {
 
 /** Whether more is being read of what is open. */
 export const isGrowing = signal(false);
+/** How much of its file is shown then, as a share. */
+export const shownShare = signal(0);
 
 /** What is open. */
 export const opened = signal<OpenedProfile | null>(null);

@@ -162,7 +162,8 @@ impl Opening {
         let message = format!(
             "{} of {} MB of the recording have been read; the rest is not shown.",
             grouped(bytes / 1_000_000),
-            grouped(total / 1_000_000)
+            // As the page rounds it elsewhere.
+            grouped(total.saturating_add(500_000) / 1_000_000)
         );
         let (kind, samples) = (WarningKind::PartRead, None);
         Warning { kind, offset: None, count: 1, samples, message }
