@@ -87,7 +87,8 @@ function Foot({ lastVisible, words }: { lastVisible: number; words: GroupWords }
     last && key === "self" && descending && lastVisible < all
       ? `, ${count(lastVisible)} shown, down to ${percent(share(last.columns.self[last.index] as number, model.whole.value))} self`
       : "";
-  return <p class="table-foot">{`${count(all)} ${all === 1 ? words.one : words.many}${to}`}</p>;
+  // Until the first rows come it says nothing; where there are none, the empty view does.
+  return <p class="table-foot">{all === 0 ? "\u00a0" : `${count(all)} ${all === 1 ? words.one : words.many}${to}`}</p>;
 }
 
 function Header({ name, words, kind }: { name: FunctionsOrder["key"]; words: string; kind: string }): JSX.Element {
