@@ -1,5 +1,5 @@
 //! Parts of the page as a browser needs them. To unpack them takes it 190 ms, of the half second that a page takes until it
-//! reads a recording; here it takes 30 ms, while the browser starts.
+//! reads a recording; here it takes some 35 ms, while the browser starts.
 
 use std::io::Read;
 use std::sync::LazyLock;
