@@ -5,6 +5,7 @@ import type { CallOptions } from "../session/client.ts";
 import type { Facts, Progress } from "../session/types.ts";
 import { isGrowing, session, shownShare } from "../state/app.ts";
 import { TAKEN_OVER } from "../state/take_over.ts";
+import { progressShare } from "../state/tasks.ts";
 import { renewFacts } from "../views/places.ts";
 import { Looks } from "./so_far.ts";
 
@@ -44,7 +45,7 @@ export class GrowingProfile {
       // Nobody looks at a hidden tab, and it paints nothing.
       if (this.#look === null && !signal.aborted && !document.hidden && this.#looks.isDue(progress, now)) {
         this.#looks.looked(now);
-        this.#look = this.#lookAtIt(progress.done / (progress.total ?? Number.POSITIVE_INFINITY)).finally(() => {
+        this.#look = this.#lookAtIt(progressShare(progress) ?? 0).finally(() => {
           this.#look = null;
         });
       }

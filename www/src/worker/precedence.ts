@@ -139,6 +139,9 @@ export class Precedence {
   }
 
   #until(isBusy: () => boolean, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) {
+      return Promise.resolve();
+    }
     return new Promise((resolve) => {
       const goOn = (): void => {
         signal?.removeEventListener("abort", leave);
@@ -150,10 +153,6 @@ export class Precedence {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
         resolve();
       };
-      if (signal?.aborted) {
-        resolve();
-        return;
-      }
       signal?.addEventListener("abort", leave, { once: true });
       this.#waiting.push(waiting);
       void this.#serve();
