@@ -78,6 +78,11 @@ impl<'a> Words<'a> {
         self.len() == 0
     }
 
+    /// The bytes that they stand in.
+    pub fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// Byte order of the words.
     pub fn order(self) -> ByteOrder {
         self.order

@@ -16,7 +16,7 @@
 use std::ops::Range;
 
 use perftab_perfdata::decode::ByteOrder;
-use perftab_perfdata::decode::sample::{RawSample, Words};
+use perftab_perfdata::decode::sample::Words;
 use perftab_perfdata::format::record::{
     CONTEXT_GUEST, CONTEXT_GUEST_KERNEL, CONTEXT_GUEST_USER, CONTEXT_HYPERVISOR, CONTEXT_KERNEL,
     CONTEXT_MARKER_MIN, CONTEXT_USER, CONTEXT_USER_DEFERRED, misc,
@@ -48,7 +48,10 @@ pub(super) struct Chain<'a> {
     pub kernels: &'a mut Kernels,
     /// What is mapped in the process.
     pub user: &'a AddressSpace,
-    pub sample: &'a RawSample<'a>,
+    /// Instruction pointer of the sample; 0 if not recorded.
+    pub ip: u64,
+    /// Its call chain.
+    pub words: Words<'a>,
     pub user_part: UserPart<'a>,
     pub cpu_mode: u16,
 }
@@ -174,10 +177,10 @@ impl CallChains {
 
     /// Adds the frames of a chain to those that wait.
     fn walk(&mut self, profile: &mut Profile, chain: Chain<'_>) -> Outermost {
-        let Chain { kernels, user, sample, user_part, cpu_mode } = chain;
+        let Chain { kernels, user, ip, words, user_part, cpu_mode } = chain;
         let start = self.frames.len();
         let mut walk = Walk::new(context_of_cpu_mode(cpu_mode));
-        let mut words = sample.call_chain.iter();
+        let mut words = words.iter();
         let mut next = words.next();
         while let Some(word) = next {
             if word < CONTEXT_MARKER_MIN {
@@ -210,9 +213,9 @@ impl CallChains {
             self.word(profile, (&mut *kernels, user), pointer, &mut walk);
         }
         self.end_unmapped_run(profile, &mut walk);
-        if self.frames.len() == start && sample.ip != 0 {
+        if self.frames.len() == start && ip != 0 {
             walk = Walk::new(context_of_cpu_mode(cpu_mode));
-            self.word(profile, (kernels, user), sample.ip, &mut walk);
+            self.word(profile, (kernels, user), ip, &mut walk);
             self.end_unmapped_run(profile, &mut walk);
         }
         self.frames[start..].reverse();

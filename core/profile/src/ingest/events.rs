@@ -10,6 +10,7 @@ use perftab_perfdata::decode::header::EventAttr;
 use perftab_perfdata::format::attr::{event_type, flag, read_format};
 
 use super::event_names;
+use super::plain::SampleShape;
 use crate::{CallChains, EventId};
 
 /// The events of a recording, in the order in which it describes them.
@@ -39,6 +40,7 @@ impl Default for Events {
 struct EventEntry {
     attr: Attr,
     layout: SampleLayout,
+    shape: SampleShape,
     id_place: Option<IdPlace>,
     has_ids: bool,
     /// From EVENT_UPDATE.
@@ -97,7 +99,9 @@ impl Events {
         let layout = SampleLayout::new(&attr);
         let id_place = layout.id.map(|sample| IdPlace { sample, trailer: layout.trailer.id });
         self.places.extend(id_place.filter(|place| !self.places.contains(place)));
-        self.events.push(EventEntry { attr, layout, id_place, has_ids: false, name: None });
+        let shape = SampleShape::of(&attr, &layout);
+        let (has_ids, name) = (false, None);
+        self.events.push(EventEntry { attr, layout, shape, id_place, has_ids, name });
         self.add_ids(self.events.len() - 1, &ids);
         Added::Known
     }
@@ -258,6 +262,11 @@ impl Events {
 
     pub(super) fn layout(&self, event: EventId) -> &SampleLayout {
         &self.events[event.index()].layout
+    }
+
+    /// What its samples may be.
+    pub(super) fn shape(&self, event: EventId) -> SampleShape {
+        self.events[event.index()].shape
     }
 
     /// Whether samples say which counters their values are of, so that periods can be made of

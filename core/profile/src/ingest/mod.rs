@@ -17,12 +17,15 @@ mod embedded;
 mod event_names;
 mod events;
 mod funnel;
+mod held_bytes;
 mod kernel;
 mod kernel_symbols;
 mod merge;
 mod off_cpu;
 mod periods;
+mod plain;
 mod reader;
+mod record_counts;
 mod sample;
 mod simpleperf_symbols;
 mod stream;
@@ -44,7 +47,7 @@ use perftab_perfdata::format::record::RecordType;
 use perftab_perfdata::text::printable;
 use reader::Reader;
 use stream::{Stream, StreamSink};
-use time_order::TimeOrder;
+use time_order::{TimeOrder, Timed};
 use walker::{Damage, Entry, Sink};
 use warnings::Warnings;
 
@@ -139,7 +142,7 @@ impl Ingest {
     pub fn finish_replay(mut self) {
         self.end_all();
         let Records { mut time_order, mut reader, .. } = self.records;
-        time_order.finish(|entry| reader.read(entry));
+        time_order.finish(|timed| reader.read_timed(timed));
         reader.finish_samples();
     }
 
@@ -211,7 +214,7 @@ impl Ingest {
             false => RecordCompression::None,
         };
         let Records { mut time_order, mut reader, .. } = self.records;
-        time_order.finish(|entry| reader.read(entry));
+        time_order.finish(|timed| reader.read_timed(timed));
         reader.finish(&time_order, compression)
     }
 }
@@ -231,10 +234,49 @@ impl Records {
         RecordsOf { stream, records: self }
     }
 
+    /// Takes a record that has been counted and is no plain sample.
+    fn other(&mut self, stream: usize, entry: Entry<'_>) {
+        if entry.header.record_type == RecordType::FINISHED_ROUND {
+            let settled = self.merge.finish_round(stream);
+            self.settle(settled);
+            return;
+        }
+        let (time, dump) = self.reader.time_and_dump(entry.header, entry.bytes);
+        let mut without_dump = std::mem::take(&mut self.without_dump);
+        let bytes = match dump {
+            None => entry.bytes,
+            Some(_) if self.dumps == StackDumps::Shown => entry.bytes,
+            Some(dump) => {
+                self.reader.stack_dumps += u64::from(dump.len() > NO_STACK_DUMP.len());
+                without_dump.clear();
+                without_dump.extend_from_slice(&entry.bytes[..dump.start]);
+                without_dump.extend_from_slice(&NO_STACK_DUMP);
+                without_dump.extend_from_slice(&entry.bytes[dump.end..]);
+                &without_dump
+            }
+        };
+        let entry = Entry { bytes, ..entry };
+        match time {
+            Some(time) if time != 0 => self.hold(stream, Timed::Record(time, entry), bytes.len()),
+            _ => self.reader.read(entry),
+        }
+        self.without_dump = without_dump;
+    }
+
+    /// Lets a record of so many bytes wait for its turn.
+    #[inline(always)]
+    fn hold(&mut self, stream: usize, timed: Timed<'_>, size: usize) {
+        let Self { merge, time_order, reader, .. } = self;
+        time_order.push(stream, timed, |timed| reader.read_timed(timed));
+        if let Some(settled) = merge.record(stream, timed.time(), size) {
+            self.settle(settled);
+        }
+    }
+
     /// All streams have come to this time.
     fn settle(&mut self, time: u64) {
         let reader = &mut self.reader;
-        self.time_order.settle(time, |entry| reader.read(entry));
+        self.time_order.settle(time, |timed| reader.read_timed(timed));
     }
 }
 
@@ -245,36 +287,13 @@ struct RecordsOf<'a> {
 }
 
 impl Sink for RecordsOf<'_> {
+    #[inline(always)]
     fn record(&mut self, entry: Entry<'_>) {
-        let Records { merge, time_order, reader, dumps, without_dump } = self.records;
-        reader.count(entry.header.record_type);
-        if entry.header.record_type == RecordType::FINISHED_ROUND {
-            let settled = merge.finish_round(self.stream);
-            self.records.settle(settled);
-            return;
-        }
-        let (time, dump) = reader.time_and_dump(entry.header, entry.bytes);
-        let entry = match dump {
-            None => entry,
-            Some(_) if *dumps == StackDumps::Shown => entry,
-            Some(dump) => {
-                reader.stack_dumps += u64::from(dump.len() > NO_STACK_DUMP.len());
-                without_dump.clear();
-                without_dump.extend_from_slice(&entry.bytes[..dump.start]);
-                without_dump.extend_from_slice(&NO_STACK_DUMP);
-                without_dump.extend_from_slice(&entry.bytes[dump.end..]);
-                Entry { bytes: without_dump, ..entry }
-            }
-        };
-        match time {
-            Some(time) if time != 0 => {
-                let size = entry.bytes.len();
-                time_order.push(self.stream, time, entry, |entry| reader.read(entry));
-                if let Some(settled) = merge.record(self.stream, time, size) {
-                    self.records.settle(settled);
-                }
-            }
-            _ => reader.read(entry),
+        let Self { stream, records } = self;
+        records.reader.count(entry.header.record_type);
+        match records.reader.plain(entry) {
+            Some(sample) => records.hold(*stream, Timed::Sample(sample), entry.bytes.len()),
+            None => records.other(*stream, entry),
         }
     }
 

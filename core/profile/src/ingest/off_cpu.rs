@@ -82,6 +82,14 @@ impl SampledAt {
             _ => Self::Running,
         }
     }
+
+    /// True if samples of an event are of a thread that runs, whatever it is called and described as.
+    pub(super) fn is_always_running(attr: &Attr) -> bool {
+        !matches!(
+            (attr.event_type, attr.config),
+            (event_type::SOFTWARE, CONTEXT_SWITCHES | BPF_OUTPUT) | (event_type::TRACEPOINT, _)
+        )
+    }
 }
 
 /// From `prev_state` of `sched:sched_switch`. States are bits; the lowest eight are those of
@@ -285,7 +293,7 @@ impl OffCpu {
     }
 
     /// If the thread had left and was not seen to come back, nobody knows when it did.
-    fn runs(&mut self, tid: u32, time: u64) {
+    pub(super) fn runs(&mut self, tid: u32, time: u64) {
         // A group of events samples the switch itself, all at one time.
         if self.threads.get(&tid).is_some_and(|thread| thread.left.time < time) {
             self.threads.remove(&tid);

@@ -30,10 +30,11 @@ use super::kernel::Kernels;
 use super::kernel_symbols::KernelSymbols;
 use super::off_cpu::OffCpu;
 use super::periods::Periods;
+use super::record_counts::RecordCounts;
 use super::sample::cpu_number;
 use super::simpleperf_symbols;
 use super::tasks::Tasks;
-use super::time_order::TimeOrder;
+use super::time_order::{TimeOrder, Timed};
 use super::walker::Entry;
 use super::warnings::Warnings;
 use super::watch::Replay;
@@ -47,10 +48,10 @@ pub(super) struct Reader {
     pub(super) features: Features,
     stream_build_ids: Vec<BuildIdEntry>,
     pub(super) doubt: Doubt,
-    records: Map<RecordType, u64>,
+    records: RecordCounts,
     pub(super) tasks: Tasks,
     pub(super) kernels: Kernels,
-    kernel_symbols: KernelSymbols,
+    pub(super) kernel_symbols: KernelSymbols,
     pub(super) call_chains: CallChains,
     pub(super) periods: Periods,
     pub(super) deferred: DeferredSamples,
@@ -85,7 +86,7 @@ impl Reader {
             features,
             stream_build_ids: Vec::new(),
             doubt,
-            records: Map::new(),
+            records: RecordCounts::default(),
             tasks: Tasks::default(),
             kernels: Kernels::default(),
             kernel_symbols: KernelSymbols::default(),
@@ -131,11 +132,11 @@ impl Reader {
 
     /// How many samples have been met.
     pub(super) fn samples(&self) -> u64 {
-        self.records.get(&RecordType::SAMPLE).copied().unwrap_or(0)
+        self.records.of(RecordType::SAMPLE)
     }
 
     pub(super) fn count(&mut self, record_type: RecordType) {
-        *self.records.entry(record_type).or_default() += 1;
+        self.records.add(record_type);
     }
 
     /// A record's time, and which of its bytes are a stack dump.
@@ -166,6 +167,16 @@ impl Reader {
         self.events.trailer_layout(record, self.order)
     }
 
+    /// Reads a record whose turn has come.
+    #[inline(always)]
+    pub(super) fn read_timed(&mut self, timed: Timed<'_>) {
+        match timed {
+            Timed::Sample(sample) => self.add_plain(sample),
+            Timed::Record(_, entry) => self.read(entry),
+        }
+    }
+
+    /// Reads a record.
     pub(super) fn read(&mut self, entry: Entry<'_>) {
         if let Err(error) = self.try_read(entry) {
             let Entry { offset, header, .. } = entry;
@@ -396,7 +407,7 @@ impl Reader {
         if let Some(message) = cut.describe() {
             warnings.add_samples(WarningKind::TruncatedStacks, cut.samples(), message);
         }
-        let has = |record_type| records.contains_key(&record_type);
+        let has = |record_type| records.of(record_type) > 0;
         if has(RecordType::STAT) && !has(RecordType::SAMPLE) {
             warnings.add(WarningKind::Unsupported, None, || {
                 "This is a recording of perf stat: it has counts and no samples. perf stat report \
@@ -490,7 +501,7 @@ impl Reader {
         profile.machine = self.features.machine.clone();
         profile.recorder = self.features.recorder.clone();
         profile.clocks = self.features.clocks;
-        for (record_type, count) in &self.records {
+        for (record_type, count) in self.records.iter() {
             let name = record_type.name().unwrap_or("UNKNOWN");
             *profile.records.entry(name).or_default() += count;
         }

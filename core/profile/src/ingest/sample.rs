@@ -38,10 +38,8 @@ struct DecodedSample<'a> {
 impl DecodedSample<'_> {
     /// True if something tells that it is of a thread with a user space: idle threads have none.
     fn is_of_user(&self, mode: u16) -> bool {
-        let begins_user_part = |word| matches!(word, CONTEXT_USER | CONTEXT_USER_DEFERRED);
-        mode == misc::CPUMODE_USER
-            || self.tail.as_ref().is_some_and(|tail| tail.user_registers.is_some())
-            || self.raw.call_chain.iter().any(begins_user_part)
+        self.tail.as_ref().is_some_and(|tail| tail.user_registers.is_some())
+            || has_user_part(mode, self.raw.call_chain)
     }
 
     /// True if it has one row, and nothing asks for the stack of that before all has been read.
@@ -74,46 +72,35 @@ impl Reader {
         self.without_user_frame += u64::from(decoded.user_part == UserPart::Unknown);
         let cpu_mode = entry.header.cpu_mode();
         let first_row = self.next_row();
-        let task = match raw.pid {
-            OUTSIDE if decoded.is_of_user(cpu_mode) => {
-                self.outside += 1;
-                self.tasks.sampled_outside(&mut self.profile)
-            }
-            pid => {
-                self.idle_or_outside += u64::from(pid == OUTSIDE);
-                self.tasks.sampled(&mut self.profile, pid, raw.tid)
-            }
-        };
-        let SampledTask { thread, space, mappings } = task;
-        self.kernels.met(&mut self.profile.mappings, first_row);
-        self.doubt.sample(cpu_number(raw.cpu), mappings);
+        let cpu = cpu_number(raw.cpu);
+        let task = self.meet_sample(raw.pid, raw.tid, cpu, || decoded.is_of_user(cpu_mode));
         let cookie = DeferredSamples::cookie(raw.call_chain);
         let (mut stack, mut in_chain) = (Stacks::EMPTY, Stacks::EMPTY);
         if self.replay.is_none() {
-            let Self { call_chains, profile, kernels, .. } = self;
-            let mut chain = |sample, user_part| {
-                let kernels = &mut *kernels;
-                let chain = Chain { kernels, user: space, sample, user_part, cpu_mode };
+            let Self { call_chains, profile, kernels, tasks, .. } = self;
+            let mut chain = |ip, user_part| {
+                let (kernels, user, words) = (&mut *kernels, tasks.space(task), raw.call_chain);
+                let chain = Chain { kernels, user, ip, words, user_part, cpu_mode };
                 match decoded.is_plain() && cookie.is_none() {
                     true => (Stacks::EMPTY, call_chains.intern_later(profile, chain)),
                     false => call_chains.intern(profile, chain),
                 }
             };
             let outermost;
-            (stack, outermost) = chain(raw, decoded.user_part);
+            (stack, outermost) = chain(raw.ip, decoded.user_part);
             in_chain = stack;
             if cookie.is_some() {
                 // What the fields say in place of a chain is in the part that comes later.
-                (in_chain, _) = chain(&RawSample { ip: 0, ..*raw }, UserPart::InChain);
+                (in_chain, _) = chain(0, UserPart::InChain);
             }
             self.note_chain(decoded.event, raw.call_chain, decoded.user_part, outermost);
         }
         let row = Sample {
             time_nanos: raw.time_nanos.unwrap_or(0),
-            thread,
+            thread: task.thread,
             stack,
             event: decoded.event,
-            cpu: cpu_number(raw.cpu),
+            cpu,
             weight: raw.period.unwrap_or(self.events.default_weight(decoded.event)),
         };
         if let Some(cgroup) = decoded.tail.as_ref().and_then(|tail| tail.cgroup) {
@@ -138,6 +125,31 @@ impl Reader {
                 replay.reuse(rows);
             }
         }
+    }
+
+    /// Who was sampled, and everything that each sample tells whatever else it says.
+    #[inline(always)]
+    pub(super) fn meet_sample(
+        &mut self,
+        pid: u32,
+        tid: u32,
+        cpu: u16,
+        is_of_user: impl FnOnce() -> bool,
+    ) -> SampledTask {
+        let row = self.next_row();
+        let task = match pid {
+            OUTSIDE if is_of_user() => {
+                self.outside += 1;
+                self.tasks.sampled_outside(&mut self.profile)
+            }
+            pid => {
+                self.idle_or_outside += u64::from(pid == OUTSIDE);
+                self.tasks.sampled(&mut self.profile, pid, tid)
+            }
+        };
+        self.kernels.met(&mut self.profile.mappings, row);
+        self.doubt.sample(cpu, task.mappings);
+        task
     }
 
     /// The fields of a sample; what is wrong with them becomes a warning.
@@ -253,7 +265,8 @@ impl Reader {
         }
     }
 
-    fn add_row(&mut self, row: Sample) {
+    #[inline(always)]
+    pub(super) fn add_row(&mut self, row: Sample) {
         if let Some(replay) = &mut self.replay {
             replay.add(&row);
             return;
@@ -323,8 +336,9 @@ impl Reader {
         };
         let words = Chain {
             kernels: &mut self.kernels,
-            user: task.space,
-            sample: &RawSample::of_call_chain(chain.words),
+            user: self.tasks.space(task),
+            ip: 0,
+            words: chain.words,
             user_part: UserPart::InChain,
             cpu_mode: misc::CPUMODE_USER,
         };
@@ -427,6 +441,12 @@ impl Reader {
             });
         }
     }
+}
+
+/// True if a sample has a part of user space: it was taken there, or its call chain says so.
+pub(super) fn has_user_part(cpu_mode: u16, call_chain: Words<'_>) -> bool {
+    let begins = |word| matches!(word, CONTEXT_USER | CONTEXT_USER_DEFERRED);
+    cpu_mode == misc::CPUMODE_USER || call_chain.iter().any(begins)
 }
 
 /// A CPU as samples have it; `u16::MAX` for none.

@@ -40,8 +40,8 @@ pub(super) struct Tasks {
     ended: VecDeque<(usize, ProcessId)>,
     /// How often records were lost that may have been mappings.
     gaps: u32,
-    /// What stands for all processes outside of the recorder's PID namespace.
-    outside: Option<(ThreadId, AddressSpace)>,
+    /// What stands for all processes outside of the recorder's PID namespace. No pid has it.
+    outside: Option<SampledTask>,
     /// Names and mappings of such processes.
     outside_records: u64,
     versions: u32,
@@ -79,10 +79,11 @@ impl RecentThreads {
 }
 
 /// Whose code was sampled.
-pub(super) struct SampledTask<'a> {
+#[derive(Clone, Copy)]
+pub(super) struct SampledTask {
     pub thread: ThreadId,
-    /// What is mapped in its process.
-    pub space: &'a AddressSpace,
+    /// Position in [`Tasks::processes`].
+    process: usize,
     /// Whether that can be trusted.
     pub mappings: Mappings,
 }
@@ -160,7 +161,8 @@ impl Tasks {
     }
 
     /// The thread that a sample belongs to, and what is mapped in its process.
-    pub(super) fn sampled(&mut self, profile: &mut Profile, pid: u32, tid: u32) -> SampledTask<'_> {
+    #[inline(always)]
+    pub(super) fn sampled(&mut self, profile: &mut Profile, pid: u32, tid: u32) -> SampledTask {
         let known = *self.recent.row(tid);
         let recent = match known.filter(|recent| recent.pid == pid && recent.tid == tid) {
             Some(recent) => recent,
@@ -183,25 +185,32 @@ impl Tasks {
             true => Mappings::Doubtful,
             false => Mappings::Sure,
         };
-        SampledTask { thread: recent.thread, space: &process.space, mappings }
+        SampledTask { thread: recent.thread, process: recent.process, mappings }
     }
 
     /// The thread of a sample of user space with the pid of idle threads: it stands for several
     /// processes, so what they map is not kept.
-    pub(super) fn sampled_outside(&mut self, profile: &mut Profile) -> SampledTask<'_> {
-        let (thread, space) = self.outside.get_or_insert_with(|| {
+    pub(super) fn sampled_outside(&mut self, profile: &mut Profile) -> SampledTask {
+        let Self { outside, processes, versions, .. } = self;
+        *outside.get_or_insert_with(|| {
             let name = profile.strings.intern(OUTSIDE_NAME);
             let process = profile.threads.add_process(Process { pid: OUTSIDE, name });
             let thread = profile.threads.add_thread(Thread { process, tid: OUTSIDE, name });
-            (thread, AddressSpace::new(Self::next_version(&mut self.versions)))
-        });
-        SampledTask { thread: *thread, space, mappings: Mappings::Sure }
+            let space = AddressSpace::new(Self::next_version(versions));
+            processes.push(RunningProcess::new(process, space, 0));
+            SampledTask { thread, process: processes.len() - 1, mappings: Mappings::Sure }
+        })
+    }
+
+    /// What is mapped in the process of a task that was sampled just now.
+    #[inline(always)]
+    pub(super) fn space(&self, task: SampledTask) -> &AddressSpace {
+        &self.processes[task.process].space
     }
 
     /// What is mapped in each process.
     pub(super) fn spaces(&mut self) -> impl Iterator<Item = &mut AddressSpace> {
-        let outside = self.outside.iter_mut().map(|(_, space)| space);
-        self.processes.iter_mut().map(|process| &mut process.space).chain(outside)
+        self.processes.iter_mut().map(|process| &mut process.space)
     }
 
     /// How many names and mappings came of processes outside of the recorder's PID namespace. Idle

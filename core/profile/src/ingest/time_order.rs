@@ -4,62 +4,101 @@
 use perftab_perfdata::decode::records::RecordHeader;
 use perftab_perfdata::sorting::places_by_numbers;
 
+use super::held_bytes::{HeldBytes, Piece};
+use super::plain::{PlainFields, PlainSample};
 use super::walker::Entry;
 
 /// Bytes held back before records go on although no round has ended: recordings without rounds.
 const MAX_HELD_BYTES: usize = 256 << 20;
 
-/// A buffer that is larger is given back when it is empty.
-const MAX_SPARE_BYTES: usize = 16 << 20;
+/// What has a time, and waits for its turn.
+#[derive(Clone, Copy)]
+pub(super) enum Timed<'a> {
+    /// A sample that was decoded.
+    Sample(PlainSample<'a>),
+    /// Any other record, with its time.
+    Record(u64, Entry<'a>),
+}
+
+impl Timed<'_> {
+    /// Nanoseconds of the recorder's clock.
+    pub(super) fn time(&self) -> u64 {
+        match self {
+            Self::Sample(sample) => sample.fields.time_nanos,
+            Self::Record(time, _) => *time,
+        }
+    }
+}
 
 /// Holds records back until their turn has come.
 #[derive(Default)]
 pub(super) struct TimeOrder {
-    held: Vec<HeldRecord>,
-    bytes: Vec<u8>,
-    /// Memory for the bytes that stay.
-    spare: Vec<u8>,
+    held: Vec<Held>,
+    /// Memory for those that stay.
+    spare: Vec<Held>,
+    bytes: HeldBytes,
     /// Time of the last record that went on.
     released: u64,
     late: u64,
 }
 
 #[derive(Clone, Copy)]
-struct HeldRecord {
-    time: u64,
-    offset: u64,
-    header: RecordHeader,
+struct Held {
     /// Records of one time are in the order of their streams, whatever was read first.
     stream: u32,
-    start: usize,
-    length: usize,
+    /// The call chain of a sample, or the whole record.
+    bytes: Piece,
+    what: HeldWhat,
+}
+
+#[derive(Clone, Copy)]
+enum HeldWhat {
+    Sample(PlainFields),
+    Record { time: u64, offset: u64, header: RecordHeader },
+}
+
+impl Held {
+    fn time(&self) -> u64 {
+        match self.what {
+            HeldWhat::Sample(fields) => fields.time_nanos,
+            HeldWhat::Record { time, .. } => time,
+        }
+    }
+
+    fn timed<'a>(&self, bytes: &'a HeldBytes) -> Timed<'a> {
+        let bytes = bytes.get(self.bytes);
+        match self.what {
+            HeldWhat::Sample(fields) => Timed::Sample(PlainSample { fields, call_chain: bytes }),
+            HeldWhat::Record { time, offset, header } => {
+                Timed::Record(time, Entry { offset, header, bytes })
+            }
+        }
+    }
 }
 
 impl TimeOrder {
-    /// Takes a record of a stream with a time; `release` is called for what goes on.
-    pub(super) fn push(
-        &mut self,
-        stream: usize,
-        time: u64,
-        entry: Entry<'_>,
-        release: impl FnMut(Entry<'_>),
-    ) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(entry.bytes);
-        let Entry { offset, header, bytes } = entry;
-        let stream = stream as u32;
-        self.held.push(HeldRecord { time, offset, header, stream, start, length: bytes.len() });
-        if time < self.released {
-            self.late += 1;
-        }
-        if self.bytes.len() > MAX_HELD_BYTES {
+    /// Takes a record of a stream; `release` is called for what goes on.
+    #[inline(always)]
+    pub(super) fn push(&mut self, stream: usize, timed: Timed<'_>, release: impl FnMut(Timed<'_>)) {
+        let (bytes, what) = match timed {
+            Timed::Sample(PlainSample { fields, call_chain }) => {
+                (call_chain, HeldWhat::Sample(fields))
+            }
+            Timed::Record(time, Entry { offset, header, bytes }) => {
+                (bytes, HeldWhat::Record { time, offset, header })
+            }
+        };
+        let bytes = self.bytes.hold(bytes);
+        self.held.push(Held { stream: stream as u32, bytes, what });
+        self.late += u64::from(timed.time() < self.released);
+        if self.bytes.len() + self.held.len() * size_of::<Held>() > MAX_HELD_BYTES {
             let middle = self.middle_time();
             self.release_until(middle, release);
         }
     }
 
     /// Nothing more comes.
-    pub(super) fn finish(&mut self, release: impl FnMut(Entry<'_>)) {
+    pub(super) fn finish(&mut self, release: impl FnMut(Timed<'_>)) {
         self.release_until(u64::MAX, release);
     }
 
@@ -69,42 +108,31 @@ impl TimeOrder {
     }
 
     fn middle_time(&self) -> u64 {
-        let mut times: Vec<u64> = self.held.iter().map(|held| held.time).collect();
+        let mut times: Vec<u64> = self.held.iter().map(Held::time).collect();
         let middle = times.len() / 2;
         *times.select_nth_unstable(middle).1
     }
 
     /// Nothing that comes is older than `limit`: what is not younger goes on.
-    pub(super) fn settle(&mut self, limit: u64, release: impl FnMut(Entry<'_>)) {
+    pub(super) fn settle(&mut self, limit: u64, release: impl FnMut(Timed<'_>)) {
         if limit > self.released {
             self.release_until(limit, release);
         }
     }
 
-    fn release_until(&mut self, limit: u64, mut release: impl FnMut(Entry<'_>)) {
+    fn release_until(&mut self, limit: u64, mut release: impl FnMut(Timed<'_>)) {
+        let Self { held, spare, bytes, released, .. } = self;
         // Stable, and quick on what the rings have in order already.
-        let places = places_by_numbers(&self.held, |held| (held.time, held.stream.into()));
-        let count = places.partition_point(|&place| self.held[place].time <= limit);
+        let places = places_by_numbers(held, |held| (held.time(), held.stream.into()));
+        let count = places.partition_point(|&place| held[place].time() <= limit);
         for &place in &places[..count] {
-            let HeldRecord { time, offset, header, start, length, .. } = self.held[place];
-            release(Entry { offset, header, bytes: &self.bytes[start..start + length] });
-            self.released = self.released.max(time);
+            let held = &held[place];
+            release(held.timed(bytes));
+            bytes.give_back(held.bytes);
+            *released = held.time().max(*released);
         }
-        // What stays moves to the front of another buffer, and the two take turns: new memory for
-        // each round was a twentieth of the time of reading.
-        let mut bytes = std::mem::take(&mut self.spare);
-        let stays = places[count..].iter().map(|&place| self.held[place]);
-        bytes.reserve_exact(stays.clone().map(|held| held.length).sum());
-        let stays = stays.map(|held| {
-            let start = bytes.len();
-            bytes.extend_from_slice(&self.bytes[held.start..held.start + held.length]);
-            HeldRecord { start, ..held }
-        });
-        self.held = stays.collect();
-        self.spare = std::mem::replace(&mut self.bytes, bytes);
-        self.spare.clear();
-        if self.spare.capacity() > MAX_SPARE_BYTES {
-            self.spare = Vec::new();
-        }
+        spare.clear();
+        spare.extend(places[count..].iter().map(|&place| held[place]));
+        std::mem::swap(held, spare);
     }
 }

@@ -44,7 +44,8 @@ impl Machine {
 
     /// The paths of what is mapped at addresses.
     fn found<const N: usize>(&mut self, pid: u32, addresses: [u64; N]) -> [&str; N] {
-        let space = self.tasks.sampled(&mut self.profile, pid, pid).space;
+        let task = self.tasks.sampled(&mut self.profile, pid, pid);
+        let space = self.tasks.space(task);
         let Profile { dsos, mappings, .. } = &self.profile;
         let path = |found: Mapping| dsos.get(found.dso).path.as_str();
         addresses.map(|address| space.find(mappings, address).map_or("", path))
@@ -68,8 +69,8 @@ impl Machine {
     }
 
     fn is_mapped(&mut self, (pid, tid): (u32, u32)) -> bool {
-        let space = self.tasks.sampled(&mut self.profile, pid, tid).space;
-        space.find(&self.profile.mappings, 0x1000).is_some()
+        let task = self.tasks.sampled(&mut self.profile, pid, tid);
+        self.tasks.space(task).find(&self.profile.mappings, 0x1000).is_some()
     }
 
     /// Name and process of a thread that is sampled.
