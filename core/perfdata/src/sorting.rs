@@ -20,7 +20,7 @@ pub fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
 /// As `slice::sort_by`.
 pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     let sources = order(items.len(), &|one, other| compare(&items[one], &items[other]));
-    rearrange(sources, &mut |one, other| items.swap(one, other));
+    take_places(items, sources);
 }
 
 /// By two numbers, the first of which counts more: of a billion items as well as of two.
@@ -32,7 +32,7 @@ pub fn sort_by_numbers<T>(items: &mut [T], numbers: impl Fn(&T) -> (u64, u64)) {
         [one, other] => std::mem::swap(one, other),
         _ => {
             let places = places_by_numbers(items, numbers);
-            rearrange(places, &mut |one, other| items.swap(one, other));
+            take_places(items, places);
         }
     }
 }
@@ -47,6 +47,11 @@ pub fn places_by_numbers<T>(items: &[T], numbers: impl Fn(&T) -> (u64, u64)) -> 
 pub fn number_of(value: f64) -> u64 {
     let bits = value.to_bits();
     if value.is_sign_negative() { !bits } else { bits | 1 << 63 }
+}
+
+/// Puts items where they belong: `sources` has at each place the one that what belongs there is at.
+pub fn take_places<T>(items: &mut [T], sources: Vec<usize>) {
+    rearrange(sources, &mut |one, other| items.swap(one, other));
 }
 
 /// At each place the one that what belongs there is at.

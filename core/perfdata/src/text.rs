@@ -6,7 +6,8 @@ use std::borrow::Cow;
 /// controls, line separators, zero-width characters and bidirectional overrides. So a name cannot
 /// read as another, forge a line or move the cursor of a terminal.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unprintable) {
+    let is_plain = text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    if is_plain || !text.chars().any(is_unprintable) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);

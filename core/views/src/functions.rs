@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 
 use perftab_names::{ByFunction, Symbols};
 use perftab_perfdata::slice::{Slice, at_once};
-use perftab_profile::{DsoId, Profile};
+use perftab_perfdata::sorting::{sort, take_places};
+use perftab_profile::{Dso, DsoId, Profile};
 use serde::{Deserialize, Serialize};
 
 use crate::call_tree::{CallNodeId, CallTree, Label, Visit};
@@ -302,14 +303,18 @@ impl OrderedFunctions {
         let count = count.checked_next_power_of_two().map_or(usize::MAX, |count| count.max(FIRST));
         let rest = &mut self.sums[self.in_order..];
         let wanted = (count - self.in_order).min(rest.len());
-        let kept = gather_first(names, rest, order, wanted, slice).await;
+        let sorting = FunctionSorting::new(names, order);
+        let kept = sorting.gather_first(rest, wanted, slice).await;
         // Runs are sorted, and in the end merged.
-        let mut rows = 0..kept;
+        let (mut rows, mut runs) = (0..kept, 0);
         while let Some(run) = slice.part(&mut rows).await {
-            sort(names, &mut rest[run], order);
+            sorting.sort(&mut rest[run]);
+            runs += 1;
         }
-        slice.rest().await;
-        sort(names, &mut rest[..kept], order);
+        if runs > 1 {
+            slice.rest().await;
+            sorting.sort(&mut rest[..kept]);
+        }
         self.in_order += wanted;
         self
     }
@@ -330,50 +335,102 @@ impl OrderedFunctions {
     }
 }
 
-/// Moves the first `wanted` functions to the front, in no order, and a few more; how many in all.
-async fn gather_first(
-    (profile, symbols): (&Profile, &Symbols),
-    sums: &mut [FunctionSum],
+/// Puts functions in order. Numbers that stand side by side decide nearly always; what they leave open is
+/// looked up. Of hundreds of thousands of addresses without a name, keys with everything in them took
+/// three times as long to sort, and a text for each took longer than everything else.
+struct FunctionSorting<'a> {
+    profile: &'a Profile,
+    labels: Labels<'a>,
     order: FunctionOrder,
-    wanted: usize,
-    slice: &Slice,
-) -> usize {
-    let labels = Labels::new(profile, symbols);
-    let room = wanted.saturating_mul(2);
-    let mut kept = 0;
-    // What is after it is not among the first.
-    let mut last: Option<FunctionSortKey<'_>> = None;
-    let mut rows = 0..sums.len();
-    while let Some(part) = slice.part(&mut rows).await {
-        for row in part {
-            let key = FunctionSortKey::of(profile, &labels, sums[row]);
-            if last.as_ref().is_some_and(|last| key.compare(last, order) == Ordering::Greater) {
-                continue;
-            }
-            sums.swap(row, kept);
-            kept += 1;
-            if kept == room {
-                sort((profile, symbols), &mut sums[..kept], order);
-                kept = wanted;
-                last = Some(FunctionSortKey::of(profile, &labels, sums[wanted - 1]));
+    /// By DSO, if that is what they are ordered by first: its place among the names.
+    dso_places: Vec<u64>,
+}
+
+/// What decides first, then second and third: less is before.
+type Numbers = [u64; 3];
+
+impl<'a> FunctionSorting<'a> {
+    fn new((profile, symbols): (&'a Profile, &'a Symbols), order: FunctionOrder) -> Self {
+        let mut names: Vec<&str> = profile.dsos.iter().map(|(_, dso)| dso.name()).collect();
+        let mut dso_places = Vec::new();
+        if order.key == FunctionKey::Dso {
+            sort(&mut names);
+            let place = |dso: &Dso| names.partition_point(|name| *name < dso.name()) as u64 + 1;
+            dso_places.extend(profile.dsos.iter().map(|(_, dso)| place(dso)));
+        }
+        Self { profile, labels: Labels::new(profile, symbols), order, dso_places }
+    }
+
+    fn numbers(&self, sum: &FunctionSum) -> Numbers {
+        let directed = |number: u64| match self.order.direction {
+            SortDirection::Descending => !number,
+            SortDirection::Ascending => number,
+        };
+        let (own, total) = (sum.self_sum.weight, sum.total.weight);
+        let name = self.labels.name_key(sum.label).number();
+        match self.order.key {
+            FunctionKey::SelfWeight => [directed(own), directed(total), name],
+            FunctionKey::Total => [directed(total), directed(own), name],
+            FunctionKey::Name => [directed(name), 0, 0],
+            FunctionKey::Dso => {
+                let dso = self.labels.dso(sum.label);
+                let place = dso.map_or(0, |dso| self.dso_places[dso.index()]);
+                [directed(place), !own, name]
             }
         }
     }
-    kept
+
+    fn compare(&self, one: &(Numbers, FunctionSum), other: &(Numbers, FunctionSum)) -> Ordering {
+        one.0.cmp(&other.0).then_with(|| self.compare_texts(&one.1, &other.1))
+    }
+
+    #[cold]
+    fn compare_texts(&self, one: &FunctionSum, other: &FunctionSum) -> Ordering {
+        let key = |sum| FunctionSortKey::of(self.profile, &self.labels, sum);
+        key(*one).compare(&key(*other), self.order)
+    }
+
+    /// Moves the first `wanted` functions to the front, in no order, and a few more; how many in all.
+    async fn gather_first(&self, sums: &mut [FunctionSum], wanted: usize, slice: &Slice) -> usize {
+        if wanted == sums.len() {
+            return wanted;
+        }
+        let room = wanted.saturating_mul(2);
+        let mut kept = 0;
+        // What is after it is not among the first.
+        let mut last: Option<(Numbers, FunctionSum)> = None;
+        let mut rows = 0..sums.len();
+        while let Some(part) = slice.part(&mut rows).await {
+            for row in part {
+                let key = (self.numbers(&sums[row]), sums[row]);
+                if last.as_ref().is_some_and(|last| self.compare(&key, last).is_gt()) {
+                    continue;
+                }
+                sums.swap(row, kept);
+                kept += 1;
+                if kept == room {
+                    self.sort(&mut sums[..kept]);
+                    kept = wanted;
+                    last = Some((self.numbers(&sums[wanted - 1]), sums[wanted - 1]));
+                }
+            }
+        }
+        kept
+    }
+
+    fn sort(&self, sums: &mut [FunctionSum]) {
+        let mut keyed: Vec<(Numbers, u32)> =
+            (0..).zip(&*sums).map(|(row, sum)| (self.numbers(sum), row)).collect();
+        // Not through a pointer (perfdata::sorting): a table of many functions took a fifth longer.
+        keyed.sort_by(|one, other| {
+            let sum = |row: u32| &sums[row as usize];
+            one.0.cmp(&other.0).then_with(|| self.compare_texts(sum(one.1), sum(other.1)))
+        });
+        take_places(sums, keyed.into_iter().map(|(_, row)| row as usize).collect());
+    }
 }
 
-fn sort((profile, symbols): (&Profile, &Symbols), sums: &mut [FunctionSum], order: FunctionOrder) {
-    let labels = Labels::new(profile, symbols);
-    let keyed = sums.iter().map(|&sum| FunctionSortKey::of(profile, &labels, sum));
-    let mut keyed: Vec<FunctionSortKey<'_>> = keyed.collect();
-    // Not through a pointer (perfdata::sorting): a table of many functions took a fifth longer.
-    keyed.sort_by(|a, b| a.compare(b, order));
-    sums.iter_mut().zip(keyed).for_each(|(sum, keyed)| *sum = keyed.sum);
-}
-
-/// A function beside what it is ordered by. Hundreds of thousands of addresses may have no name:
-/// a text for each to compare by took longer than everything else, and looking the name up at
-/// each comparison twice as long as looking it up once.
+/// A function beside everything that it may be ordered by.
 struct FunctionSortKey<'a> {
     sum: FunctionSum,
     name: NameKey<'a>,

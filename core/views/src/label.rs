@@ -56,6 +56,22 @@ pub(super) enum NameKey<'a> {
     Last,
 }
 
+impl NameKey<'_> {
+    /// A number that is less for what is before, and may be the same for two of a kind that are alike.
+    pub(super) fn number(self) -> u64 {
+        match self {
+            Self::Name(name) => {
+                let mut first = [0; 8];
+                let length = name.len().min(first.len());
+                first[..length].copy_from_slice(&name.as_bytes()[..length]);
+                u64::from_be_bytes(first) >> 1
+            }
+            Self::Address(address) => address >> 1 | 1 << 63,
+            Self::Last => u64::MAX,
+        }
+    }
+}
+
 /// Names call nodes and functions of one profile.
 #[derive(Clone, Copy)]
 pub struct Labels<'a> {
@@ -219,4 +235,20 @@ pub fn is_system_path(path: &str) -> bool {
     let in_system = below.is_some_and(|path| folders.iter().any(|at| path.starts_with(at)));
     let name = path.rsplit('/').next().unwrap_or_default();
     in_system && name.contains(".so") && !path.contains("/../")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NameKey;
+
+    #[test]
+    fn numbers_of_names_are_in_their_order() {
+        let names = ["", "\u{1}", "a", "a b", "aa", "abcdefgh", "abcdefghi", "abcdefgi", "ä", "中"];
+        let addresses = [0, 1, 2, 0x7fff_ffff_f000, 0xffff_ffff_8100_0000, u64::MAX];
+        let names = names.map(NameKey::Name).into_iter();
+        let keys = names.chain(addresses.map(NameKey::Address)).chain([NameKey::Last]);
+        let keys: Vec<_> = keys.collect();
+        assert!(keys.is_sorted());
+        assert!(keys.is_sorted_by_key(|key| key.number()));
+    }
 }

@@ -151,9 +151,13 @@ fn function_text(fixture: &Fixture, order: FunctionOrder) -> String {
 /// Whatever was asked for before, and in slices of any size: the first so many are those of a plain sort.
 #[test]
 fn the_first_functions_are_the_first_of_all() {
-    // 5,000 functions with weights of 1 to 40, so that most stand by name.
+    // 5,000 functions with weights of 1 to 40, so that most stand by name: by the first letters or the last.
+    let name = |number: u32| match number % 3 {
+        0 => format!("f{number}"),
+        _ => format!("names_that_begin_alike_{number}"),
+    };
     let stacks: String = (0..5000u32)
-        .map(|number| format!("f{} {}\n", number * 7919 % 5000, 1 + number * number % 40))
+        .map(|number| format!("{} {}\n", name(number * 7919 % 5000), 1 + number * number % 40))
         .collect();
     let fixture = fixture(&stacks);
     let names = (&fixture.profile, &fixture.symbols);
