@@ -1,6 +1,6 @@
 //! Call stacks, interned as a prefix tree.
 
-use super::id_table::{IdTable, hash_pair};
+use super::id_table::IdTable;
 use super::{FrameId, StackId};
 
 /// All stacks. A stack is its caller's stack and one more frame, so a prefix always has a lower
@@ -135,8 +135,11 @@ impl Stacks {
     }
 }
 
+#[inline(always)]
 fn hash_of(prefix: u32, frame: FrameId) -> u32 {
-    hash_pair(u64::from(prefix), u64::from(frame.0)) as u32
+    let both = u64::from(prefix) << 32 | u64::from(frame.0);
+    let mixed = both.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 32) as u32
 }
 
 #[cfg(test)]
