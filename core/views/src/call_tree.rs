@@ -61,16 +61,34 @@ impl Label {
     }
 }
 
+/// What a call node is, whatever was sampled: one read of memory for who looks it up by parent and label.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    label: Label,
+    parent: CallNodeId,
+    /// A frame that led here: where the code is; or [`NO_FRAME`].
+    frame: FrameId,
+}
+
+const NO_FRAME: FrameId = FrameId(u32::MAX);
+
+impl Node {
+    fn new(parent: CallNodeId, label: Label, frame: Option<FrameId>) -> Self {
+        Self { label, parent, frame: frame.unwrap_or(NO_FRAME) }
+    }
+
+    fn frame(&self) -> Option<FrameId> {
+        (self.frame != NO_FRAME).then_some(self.frame)
+    }
+}
+
 /// Children that have not been made stand nowhere.
 const UNKNOWN: (u32, u32) = (u32::MAX, u32::MAX);
 
-/// A call tree, as columns by [`CallNodeId`]. A parent always has a lower id than its children.
+/// A call tree, by [`CallNodeId`]. A parent always has a lower id than its children.
 #[derive(Clone, Debug, Default)]
 pub struct CallTree {
-    label: Vec<Label>,
-    parent: Vec<CallNodeId>,
-    /// A frame that led here: where the code is.
-    frame: Vec<Option<FrameId>>,
+    nodes: Vec<Node>,
     self_sum: Vec<Sum>,
     total: Vec<Sum>,
     /// Where each call node's children stand in `children`; [`UNKNOWN`] until they are made.
@@ -87,12 +105,12 @@ impl CallTree {
 
     /// Number of call nodes, the root included.
     pub fn len(&self) -> usize {
-        self.label.len()
+        self.nodes.len()
     }
 
     /// True if there is nothing but the root.
     pub fn is_empty(&self) -> bool {
-        self.label.len() <= 1
+        self.nodes.len() <= 1
     }
 
     /// The call node with this number, if there is one.
@@ -102,17 +120,17 @@ impl CallTree {
 
     /// What it stands for.
     pub fn label(&self, id: CallNodeId) -> Label {
-        self.label[id.index()]
+        self.nodes[id.index()].label
     }
 
     /// Its caller; `None` for the root.
     pub fn parent(&self, id: CallNodeId) -> Option<CallNodeId> {
-        (id != CallNodeId::ROOT).then(|| self.parent[id.index()])
+        (id != CallNodeId::ROOT).then(|| self.nodes[id.index()].parent)
     }
 
     /// A frame that led to it, if it stands for code.
     pub fn frame(&self, id: CallNodeId) -> Option<FrameId> {
-        self.frame[id.index()]
+        self.nodes[id.index()].frame()
     }
 
     /// Samples that ended in it.
@@ -147,10 +165,8 @@ impl CallTree {
         self_sum: Sum,
         total: Sum,
     ) {
-        self.children.extend((!self.label.is_empty()).then_some(CallNodeId(self.len() as u32)));
-        self.label.push(label);
-        self.parent.push(parent);
-        self.frame.push(frame);
+        self.children.extend((!self.nodes.is_empty()).then_some(CallNodeId(self.len() as u32)));
+        self.nodes.push(Node::new(parent, label, frame));
         self.self_sum.push(self_sum);
         self.total.push(total);
         self.child_places.push(UNKNOWN);
@@ -170,7 +186,7 @@ impl CallTree {
 
     /// All call nodes, parents before children.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = CallNodeId> + use<> {
-        (0..self.label.len() as u32).map(CallNodeId)
+        (0..self.nodes.len() as u32).map(CallNodeId)
     }
 
     /// From its outermost ancestor (the root) to the call node itself.
@@ -194,26 +210,21 @@ impl CallTree {
 }
 
 /// The ways to the call nodes of a tree that is gone: less than half of what it took.
-pub struct Ways {
-    label: Vec<Label>,
-    parent: Vec<CallNodeId>,
-    frame: Vec<Option<FrameId>>,
-}
+pub struct Ways(Vec<Node>);
 
 impl Ways {
     /// To the call nodes of a tree.
     pub fn of(tree: CallTree) -> Self {
-        let CallTree { label, parent, frame, .. } = tree;
-        Self { label, parent, frame }
+        Self(tree.nodes)
     }
 
     /// The calls on the way to a call node, the outermost first; none if there is no such call node.
     pub fn to(&self, call_node: u32) -> Vec<(Label, Option<FrameId>)> {
         let mut way = Vec::new();
         let mut at = call_node as usize;
-        while at > 0 && at < self.label.len() {
-            way.push((self.label[at], self.frame[at]));
-            at = self.parent[at].index();
+        while let Some(node) = self.0.get(at).filter(|_| at > 0) {
+            way.push((node.label, node.frame()));
+            at = node.parent.index();
         }
         way.reverse();
         way
@@ -246,9 +257,7 @@ impl GrowingTree {
     /// never touched.
     pub fn with_room_for(count: usize) -> Self {
         let mut tree = CallTree::default();
-        tree.parent.reserve(count);
-        tree.label.reserve(count);
-        tree.frame.reserve(count);
+        tree.nodes.reserve(count);
         tree.self_sum.reserve(count);
         let mut growing = Self { tree, index: Index::default(), moved: Vec::new() };
         growing.push(CallNodeId::ROOT, Label::All, None);
@@ -264,11 +273,11 @@ impl GrowingTree {
     ) -> CallNodeId {
         let Self { tree, index, .. } = self;
         let hash = hash_pair(label.key(), u64::from(parent.0)) as u32;
-        let is_it = |row: usize| tree.parent[row] == parent && tree.label[row] == label;
+        let is_it = |row: usize| tree.nodes[row].parent == parent && tree.nodes[row].label == label;
         match index.find(hash, is_it) {
             Some(row) => CallNodeId(row as u32),
             None => {
-                index.add(hash, tree.label.len());
+                index.add(hash, tree.nodes.len());
                 self.push(parent, label, frame)
             }
         }
@@ -296,20 +305,18 @@ impl GrowingTree {
 
     /// What a call node that was added stands for.
     pub fn label(&self, id: CallNodeId) -> Label {
-        self.tree.label[id.index()]
+        self.tree.label(id)
     }
 
     /// The caller of a call node that was added; the root is its own.
     pub fn parent(&self, id: CallNodeId) -> CallNodeId {
-        self.tree.parent[id.index()]
+        self.tree.nodes[id.index()].parent
     }
 
     /// A new call node. [`Self::child`] does not find it, so only whoever made it adds to it.
     pub fn push(&mut self, parent: CallNodeId, label: Label, frame: Option<FrameId>) -> CallNodeId {
-        let id = CallNodeId(self.tree.label.len() as u32);
-        self.tree.parent.push(parent);
-        self.tree.label.push(label);
-        self.tree.frame.push(frame);
+        let id = CallNodeId(self.tree.nodes.len() as u32);
+        self.tree.nodes.push(Node::new(parent, label, frame));
         self.tree.self_sum.push(Sum::default());
         id
     }
@@ -318,9 +325,7 @@ impl GrowingTree {
     pub fn add_up(self) -> CallTree {
         let Self { mut tree, index, moved } = self;
         drop((index, moved));
-        tree.parent.shrink_to_fit();
-        tree.label.shrink_to_fit();
-        tree.frame.shrink_to_fit();
+        tree.nodes.shrink_to_fit();
         tree.self_sum.shrink_to_fit();
         tree.add_up();
         tree
@@ -339,10 +344,8 @@ impl CallTree {
                 to.push(parent);
                 continue;
             }
-            to.push(part.label.len() as u32);
-            part.label.push(self.label[id.index()]);
-            part.frame.push(self.frame[id.index()]);
-            part.parent.push(CallNodeId(parent));
+            to.push(part.nodes.len() as u32);
+            part.nodes.push(Node { parent: CallNodeId(parent), ..self.nodes[id.index()] });
         }
         (part, to)
     }
@@ -352,17 +355,16 @@ impl CallTree {
     pub(super) fn with_sums(&self, self_sums: &[Sum]) -> Self {
         let mut has_samples: Vec<bool> = self_sums.iter().map(|sum| sum.samples > 0).collect();
         for id in self.ids().rev().filter(|&id| id != CallNodeId::ROOT) {
-            let parent = self.parent[id.index()];
+            let parent = self.nodes[id.index()].parent;
             has_samples[parent.index()] |= has_samples[id.index()];
         }
         has_samples[CallNodeId::ROOT.index()] = true;
         let mut kept = Self::default();
         let mut to = vec![CallNodeId::ROOT; self.len()];
         for id in self.ids().filter(|id| has_samples[id.index()]) {
-            to[id.index()] = CallNodeId(kept.label.len() as u32);
-            kept.label.push(self.label[id.index()]);
-            kept.frame.push(self.frame[id.index()]);
-            kept.parent.push(to[self.parent[id.index()].index()]);
+            to[id.index()] = CallNodeId(kept.nodes.len() as u32);
+            let node = self.nodes[id.index()];
+            kept.nodes.push(Node { parent: to[node.parent.index()], ..node });
             kept.self_sum.push(self_sums[id.index()]);
         }
         kept.add_up();
@@ -372,9 +374,7 @@ impl CallTree {
     /// Nothing, with room for so many call nodes.
     pub(super) fn with_room_for(count: usize) -> Self {
         Self {
-            label: Vec::with_capacity(count),
-            parent: Vec::with_capacity(count),
-            frame: Vec::with_capacity(count),
+            nodes: Vec::with_capacity(count),
             self_sum: Vec::with_capacity(count),
             total: Vec::with_capacity(count),
             child_places: Vec::new(),
@@ -384,9 +384,7 @@ impl CallTree {
 
     /// Adds a call node of another tree below one that is there, for [`Self::with_child_places`].
     pub(super) fn push_copy(&mut self, tree: &Self, id: CallNodeId, parent: CallNodeId) {
-        self.label.push(tree.label(id));
-        self.parent.push(parent);
-        self.frame.push(tree.frame(id));
+        self.nodes.push(Node { parent, ..tree.nodes[id.index()] });
         self.self_sum.push(tree.self_sum(id));
         self.total.push(tree.total(id));
     }
@@ -419,8 +417,8 @@ impl CallTree {
     /// By call node its children, in the order in which they were met.
     fn find_children(&mut self) {
         let mut places = vec![(0u32, 0u32); self.len()];
-        for parent in self.parent.iter().skip(1) {
-            places[parent.index()].1 += 1;
+        for node in self.nodes.iter().skip(1) {
+            places[node.parent.index()].1 += 1;
         }
         let mut next = 0;
         for (start, end) in &mut places {
@@ -430,8 +428,8 @@ impl CallTree {
         }
         // Ends go on as children are put in.
         let mut children = vec![CallNodeId::ROOT; self.len().saturating_sub(1)];
-        for (row, parent) in self.parent.iter().enumerate().skip(1) {
-            let (_, end) = &mut places[parent.index()];
+        for (row, node) in self.nodes.iter().enumerate().skip(1) {
+            let (_, end) = &mut places[node.parent.index()];
             children[*end as usize] = CallNodeId(row as u32);
             *end += 1;
         }

@@ -157,9 +157,8 @@ pub async fn filtered(
 /// what other groups have of it is looked up. So memory is that of the stacks, of which there are
 /// far fewer than samples, and the samples are gone through once. Made for no stacks, it looks up all.
 struct GroupSums {
-    /// By stack: the group that had it first, or [`NO_GROUP`].
-    first: Vec<u32>,
-    sums: Vec<Sum>,
+    /// By stack: the group that had it first, or [`NO_GROUP`], and its sum.
+    first: Vec<(u32, Sum)>,
     others: Vec<(u32, StackId, Sum)>,
     index: IdTable,
 }
@@ -170,20 +169,19 @@ const NO_GROUP: u32 = u32::MAX;
 impl GroupSums {
     fn new(stacks: usize) -> Self {
         Self {
-            first: vec![NO_GROUP; stacks],
-            sums: vec![Sum::default(); stacks],
+            first: vec![(NO_GROUP, Sum::default()); stacks],
             others: Vec::new(),
             index: IdTable::default(),
         }
     }
 
     fn add(&mut self, group: u32, stack: StackId, sum: Sum) {
-        if let Some(first) = self.first.get_mut(stack.index()) {
+        if let Some((first, known)) = self.first.get_mut(stack.index()) {
             if *first == NO_GROUP {
                 *first = group;
             }
             if *first == group {
-                self.sums[stack.index()].add(sum);
+                known.add(sum);
                 return;
             }
         }
@@ -203,7 +201,11 @@ impl GroupSums {
 
     /// The stacks of each group with these names that samples were met of.
     fn by_group(self, names: Vec<Vec<StringId>>) -> Vec<GroupWeights> {
-        let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); names.len()];
+        let mut counts = vec![0; names.len()];
+        let groups = self.first.iter().map(|it| it.0).chain(self.others.iter().map(|it| it.0));
+        groups.filter(|&group| group != NO_GROUP).for_each(|group| counts[group as usize] += 1);
+        let mut stacks: Vec<Vec<(StackId, Sum)>> =
+            counts.into_iter().map(Vec::with_capacity).collect();
         self.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));
         let all = (0..).zip(names.into_iter().zip(stacks));
         let observed = all.filter(|(_, (_, stacks))| !stacks.is_empty());
@@ -212,10 +214,10 @@ impl GroupSums {
 
     /// Every group and stack that samples were met of, by stack.
     fn for_each(self, mut each: impl FnMut(u32, StackId, Sum)) {
-        let Self { first, sums, mut others, .. } = self;
+        let Self { first, mut others, .. } = self;
         sort_by_numbers(&mut others, |&(group, stack, _)| (stack.0.into(), group.into()));
         let mut others = others.into_iter().peekable();
-        for (stack, (group, sum)) in (0..).map(StackId).zip(first.into_iter().zip(sums)) {
+        for (stack, (group, sum)) in (0..).map(StackId).zip(first) {
             if group != NO_GROUP {
                 each(group, stack, sum);
             }
