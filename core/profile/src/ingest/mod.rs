@@ -142,7 +142,7 @@ impl Ingest {
     pub fn finish_replay(mut self) {
         self.end_all();
         let Records { mut time_order, mut reader, .. } = self.records;
-        time_order.finish(|timed| reader.read_timed(timed));
+        time_order.finish(&mut reader);
         reader.finish_samples();
     }
 
@@ -214,7 +214,7 @@ impl Ingest {
             false => RecordCompression::None,
         };
         let Records { mut time_order, mut reader, .. } = self.records;
-        time_order.finish(|timed| reader.read_timed(timed));
+        time_order.finish(&mut reader);
         reader.finish(&time_order, compression)
     }
 }
@@ -267,7 +267,7 @@ impl Records {
     #[inline(always)]
     fn hold(&mut self, stream: usize, timed: Timed<'_>, size: usize) {
         let Self { merge, time_order, reader, .. } = self;
-        time_order.push(stream, timed, |timed| reader.read_timed(timed));
+        time_order.push(stream, timed, reader);
         if let Some(settled) = merge.record(stream, timed.time(), size) {
             self.settle(settled);
         }
@@ -275,8 +275,7 @@ impl Records {
 
     /// All streams have come to this time.
     fn settle(&mut self, time: u64) {
-        let reader = &mut self.reader;
-        self.time_order.settle(time, |timed| reader.read_timed(timed));
+        self.time_order.settle(time, &mut self.reader);
     }
 }
 

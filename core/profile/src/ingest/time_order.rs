@@ -6,6 +6,7 @@ use perftab_perfdata::sorting::places_by_numbers;
 
 use super::held_bytes::{HeldBytes, Piece};
 use super::plain::{PlainFields, PlainSample};
+use super::reader::Reader;
 use super::walker::Entry;
 
 /// Bytes held back before records go on although no round has ended: recordings without rounds.
@@ -77,9 +78,9 @@ impl Held {
 }
 
 impl TimeOrder {
-    /// Takes a record of a stream; `release` is called for what goes on.
+    /// Takes a record of a stream; what goes on goes to the reader.
     #[inline(always)]
-    pub(super) fn push(&mut self, stream: usize, timed: Timed<'_>, release: impl FnMut(Timed<'_>)) {
+    pub(super) fn push(&mut self, stream: usize, timed: Timed<'_>, reader: &mut Reader) {
         let (bytes, what) = match timed {
             Timed::Sample(PlainSample { fields, call_chain }) => {
                 (call_chain, HeldWhat::Sample(fields))
@@ -93,13 +94,13 @@ impl TimeOrder {
         self.late += u64::from(timed.time() < self.released);
         if self.bytes.len() + self.held.len() * size_of::<Held>() > MAX_HELD_BYTES {
             let middle = self.middle_time();
-            self.release_until(middle, release);
+            self.release_until(middle, reader);
         }
     }
 
     /// Nothing more comes.
-    pub(super) fn finish(&mut self, release: impl FnMut(Timed<'_>)) {
-        self.release_until(u64::MAX, release);
+    pub(super) fn finish(&mut self, reader: &mut Reader) {
+        self.release_until(u64::MAX, reader);
     }
 
     /// Records that came after younger ones had gone on.
@@ -114,20 +115,20 @@ impl TimeOrder {
     }
 
     /// Nothing that comes is older than `limit`: what is not younger goes on.
-    pub(super) fn settle(&mut self, limit: u64, release: impl FnMut(Timed<'_>)) {
+    pub(super) fn settle(&mut self, limit: u64, reader: &mut Reader) {
         if limit > self.released {
-            self.release_until(limit, release);
+            self.release_until(limit, reader);
         }
     }
 
-    fn release_until(&mut self, limit: u64, mut release: impl FnMut(Timed<'_>)) {
+    fn release_until(&mut self, limit: u64, reader: &mut Reader) {
         let Self { held, spare, bytes, released, .. } = self;
         // Stable, and quick on what the rings have in order already.
         let places = places_by_numbers(held, |held| (held.time(), held.stream.into()));
         let count = places.partition_point(|&place| held[place].time() <= limit);
         for &place in &places[..count] {
             let held = &held[place];
-            release(held.timed(bytes));
+            reader.read_timed(held.timed(bytes));
             bytes.give_back(held.bytes);
             *released = held.time().max(*released);
         }
