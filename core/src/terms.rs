@@ -3,7 +3,7 @@
 pub use perftab_dsos::module_name;
 pub use perftab_export::{Events, ExportRequest, Format};
 pub use perftab_images::{
-    ForceError, FunctionCode, Image, ImageContents, Kallsyms, Machine, NamingDepth,
+    ForceError, FunctionCode, Image, ImageContents, Kallsyms, Machine, NamingDepth, NotAnImage,
     RecordedIdentities, Rejection, SupplementaryLink, Svma, check_whole, content_hash,
     stamped_kallsyms,
 };

@@ -30,7 +30,7 @@ use crate::cli::ImageArgs;
 use crate::images::identity;
 
 pub use self::outcome::{FetchError, Outcome, ServerOutcome};
-pub use self::settings::{cache_folder, is_http};
+pub use self::settings::{cache_folder, is_http, user_caches};
 
 /// What a server can be asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

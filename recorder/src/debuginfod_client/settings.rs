@@ -124,12 +124,16 @@ pub fn is_http(url: &str) -> bool {
 /// Where debuginfod's clients keep files: `$DEBUGINFOD_CACHE_PATH`, else `debuginfod_client` in
 /// `$XDG_CACHE_HOME` or `~/.cache`.
 pub fn cache_folder() -> Option<PathBuf> {
-    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    variable("DEBUGINFOD_CACHE_PATH").or_else(|| {
-        let caches =
-            variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
-        Some(caches.join("debuginfod_client"))
-    })
+    variable("DEBUGINFOD_CACHE_PATH").or_else(|| Some(user_caches()?.join("debuginfod_client")))
+}
+
+/// Where this user's programs keep what they can have again.
+pub fn user_caches() -> Option<PathBuf> {
+    variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 #[cfg(test)]

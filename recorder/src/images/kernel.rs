@@ -3,6 +3,7 @@
 //! | place | what | written by |
 //! |---|---|---|
 //! | `/proc/kallsyms` with `/sys/kernel/notes` | symbols of the running kernel | the kernel |
+//! | `~/.cache/perftab/kallsyms/ID` | copies of these | `kernel_copies.rs` |
 //! | `~/.debug/.build-id/xx/yy…/kallsyms` | copies of these | `perf record`, `perf buildid-cache` |
 //! | `/usr/lib/debug/boot/vmlinux-RELEASE` and others | kernel with DWARF | debug packages |
 //! | `/boot/vmlinux-RELEASE`, `/lib/modules/RELEASE/build/vmlinux` | kernel | who built it |

@@ -8,6 +8,7 @@ pub mod download;
 mod forced;
 pub mod identity;
 pub mod kernel;
+pub mod kernel_copies;
 pub mod local;
 pub mod search;
 pub mod unpacked;

@@ -13,14 +13,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use perftab_core::session::{OfferReport, OfferStep, Session, WantedDso};
-use perftab_core::{DsoId, DsoKind, Image, ImageContents, Rejection, SupplementaryLink};
+use perftab_core::{
+    DsoId, DsoKind, Image, ImageContents, NotAnImage, Rejection, SupplementaryLink,
+};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::BuildId;
 
 use super::download::{self, DownloadOutcome, Job};
 use super::forced;
 use super::identity;
-use super::kernel::{self, KernelPlaces};
+use super::kernel::{self, KernelPlaces, RunningSymbols};
+use super::kernel_copies::KernelCopies;
 use super::local::{self, Places};
 use crate::cli::{ImageArgs, NameArgs};
 use crate::debuginfod_client::{Artifact, Client, FetchError, Fetched, Patience};
@@ -297,24 +300,42 @@ impl<'a> Search<'a> {
 
     /// The symbols of the kernel that runs, and copies of those of others.
     fn offer_kallsyms(&mut self, wanted: &WantedDso, places: &Places, kernels: &KernelPlaces) {
+        let copies = KernelCopies::of_user();
         for id in readings(wanted.build_id) {
-            let image = kernels.running_symbols(id).map(|symbols| {
-                let name = symbols.path.to_string_lossy().into_owned();
-                let source = Box::new(SliceSource::new(symbols.text));
-                (Image::open_kallsyms(&name, source, &symbols.notes), name)
-            });
-            let copies = places.kernel_symbols(id).into_iter().filter_map(|path| {
-                let source = FileSource::new(local::open_regular(&path)?).ok()?;
+            let open = |path: PathBuf, file| {
+                let source = Box::new(FileSource::new(file).ok()?);
                 let name = path.to_string_lossy().into_owned();
-                Some((Image::open_cached_kallsyms(&name, Box::new(source), id), name))
-            });
-            for (image, name) in image.into_iter().chain(copies) {
-                if let Ok(admitted) = self.session.admit_image(&name, image) {
-                    self.named.extend(admitted.dsos);
+                Some((Image::open_cached_kallsyms(&name, source, id), name))
+            };
+            let ours = copies.open(id).and_then(|(path, file)| open(path, file));
+            if ours.is_some_and(|(image, name)| self.admit_symbols(image, &name)) {
+                return;
+            }
+            if let Some(RunningSymbols { path, text, notes }) = kernels.running_symbols(id) {
+                let (name, copy) = (path.to_string_lossy(), text.clone());
+                let source = Box::new(SliceSource::new(text));
+                if self.admit_symbols(Image::open_kallsyms(&name, source, &notes), &name) {
+                    copies.keep(id, &copy);
                     return;
                 }
             }
+            let others = places.kernel_symbols(id).into_iter();
+            let mut others = others.filter_map(|path| {
+                let file = local::open_regular(&path)?;
+                open(path, file)
+            });
+            if others.any(|(image, name)| self.admit_symbols(image, &name)) {
+                return;
+            }
         }
+    }
+
+    /// Whether the gate lets the symbols of a kernel in.
+    fn admit_symbols(&mut self, image: Result<Image, NotAnImage>, name: &str) -> bool {
+        let admitted = self.session.admit_image(name, image);
+        let is_admitted = admitted.is_ok();
+        self.named.extend(admitted.into_iter().flat_map(|it| it.dsos));
+        is_admitted
     }
 
     /// Says which kernels have no names after all that was tried, and what to do about it.

@@ -25,6 +25,7 @@ use super::route::LocalFile;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::Artifact;
 use crate::images::kernel::KernelPlaces;
+use crate::images::kernel_copies::KernelCopies;
 use crate::images::local::{self, Holding, Places};
 use crate::images::unpacked::unpacked;
 use crate::images::{identity, search};
@@ -197,8 +198,12 @@ impl ToldRecording {
         local::open_matching(paths, id, holding).or_else(|| match (file.kind, holding) {
             // Names without lines: what there is of most kernels.
             (DsoKind::Kernel, Holding::Code) => {
-                let symbols = kernels().running_symbols(id)?;
-                nameless(&stamped_kallsyms(id, &symbols.text))
+                let copies = KernelCopies::of_user();
+                copies.open_checked(id).or_else(|| {
+                    let symbols = kernels().running_symbols(id)?;
+                    copies.keep(id, &symbols.text);
+                    nameless(&stamped_kallsyms(id, &symbols.text))
+                })
             }
             (DsoKind::Vdso, Holding::Code) => {
                 let vdso = own_vdso()?;
