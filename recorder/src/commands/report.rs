@@ -2,7 +2,6 @@
 
 mod rows;
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anyhow::bail;
@@ -235,10 +234,17 @@ fn push_shown_name(line: &mut String, function: &ReportFunction<'_>) {
             let inlined = if function.inlined { " (inlined)" } else { "" };
             line.extend([forced, name, inlined]);
         }
-        // Writing to a text cannot fail.
-        (None, Some(address)) => drop(write!(line, "{address:#x}")),
+        (None, Some(address)) => push_address(line, address),
         (None, None) => line.push_str("[no mapping]"),
     }
+}
+
+/// As `{:#x}`: of most rows of a large report, and that takes a third of the time of writing it.
+fn push_address(line: &mut String, address: u64) {
+    let digits = (u64::BITS - address.leading_zeros()).div_ceil(4).max(1);
+    let digit = |place: u32| char::from_digit((address >> (4 * place)) as u32 & 0xf, 16);
+    line.push_str("0x");
+    line.extend((0..digits).rev().filter_map(digit));
 }
 
 fn file_name(path: &str) -> &str {
@@ -303,6 +309,15 @@ impl<'a> Callers<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_hexadecimal() {
+        for address in [0, 9, 0xf, 0x10, 0x5202ce3, 0xffff_ffff_821f_4dab, u64::MAX] {
+            let mut line = String::new();
+            push_address(&mut line, address);
+            assert_eq!(line, format!("{address:#x}"));
+        }
+    }
 
     #[test]
     fn dsos_are_shown_by_file_name() {
