@@ -6,7 +6,7 @@
 use crate::bench_page::PeerViewer;
 use crate::finish::Finish;
 use crate::packages::{self, Need};
-use crate::steps::{line, root, run, step, step_once, target};
+use crate::steps::{line, root, run, step_once, target};
 use crate::{bench_ingest, bench_links, bench_load, bench_page, bench_view, demo, page};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
@@ -29,9 +29,7 @@ enum BenchCommand {
     View(Subject),
     /// The page over a slow network: its open screen, and the graph of a link
     Load(Subject),
-    /// `perftab report` beside `perf report`: CPU time and peak memory
-    Report(Subject),
-    /// Reading a recording, beside `perf report` and linux-perf-data: CPU time and peak memory
+    /// Reading and reporting a recording, beside `perf report` and linux-perf-data, and where the time goes
     Ingest(Subjects),
     /// Links of every length, beside the plain encoding of what they hold
     Links(Recordings),
@@ -45,9 +43,7 @@ impl BenchCommand {
             Self::Page(_) | Self::View(_) | Self::Load(_) => {
                 &[Need::Chromium, Need::Node20, Need::Perf, Need::Binutils, Need::Perl]
             }
-            Self::Report(_) | Self::Ingest(_) => {
-                &[Need::Time, Need::Perf, Need::Binutils, Need::Perl]
-            }
+            Self::Ingest(_) => &[Need::Time, Need::Perf, Need::Binutils, Need::Perl],
             Self::Links(_) => &[Need::Perf, Need::Binutils, Need::Perl],
         }
     }
@@ -139,7 +135,6 @@ pub fn bench(options: &BenchOptions) -> Result<()> {
         BenchCommand::Load(subject) => {
             bench_load::bench(&binary, &subject.recording()?, subject.runs)
         }
-        BenchCommand::Report(subject) => bench_report(&binary, &subject.recording()?, subject.runs),
         BenchCommand::Ingest(subjects) => {
             bench_ingest::bench(&binary, &subjects.recordings.paths()?, subjects.runs)
         }
@@ -174,31 +169,20 @@ fn record(size: Size) -> Result<PathBuf> {
 /// What a command used.
 pub struct Cost {
     pub cpu_seconds: f64,
+    pub wall_seconds: f64,
     pub peak_mib: f64,
 }
 
-fn bench_report(binary: &Path, recording: &Path, runs: usize) -> Result<()> {
-    let quiet = ["--stdio", "--no-children", "-g", "none", "--no-inline", "-i"];
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    let repeat = repeats(fs::metadata(recording)?.len());
-    step(&format!("Report it with perftab and with perf, {runs} times in turn"), || {
-        for _ in 0..runs {
-            let ours_quiet = ["report", "--no-inline"];
-            ours.push(cost(Command::new(binary).args(ours_quiet).arg(recording), repeat)?);
-            theirs
-                .push(cost(Command::new("perf").arg("report").args(quiet).arg(recording), repeat)?);
+impl Cost {
+    /// The median of each.
+    pub fn median_of(costs: &[Self]) -> Self {
+        let of = |part: fn(&Self) -> f64| median(costs.iter().map(part).collect());
+        Self {
+            cpu_seconds: of(|cost| cost.cpu_seconds),
+            wall_seconds: of(|cost| cost.wall_seconds),
+            peak_mib: of(|cost| cost.peak_mib),
         }
-        Ok(())
-    })?;
-    let cpu = |costs: &[Cost]| median(costs.iter().map(|cost| cost.cpu_seconds).collect());
-    let memory = |costs: &[Cost]| median(costs.iter().map(|cost| cost.peak_mib).collect());
-    println!("                     CPU s   peak MiB");
-    println!("perftab report    {:>8.3} {:>10.0}", cpu(&ours), memory(&ours));
-    println!("perf report       {:>8.3} {:>10.0}", cpu(&theirs), memory(&theirs));
-    let ratio = |of: &dyn Fn(&[Cost]) -> f64| of(&ours) / of(&theirs);
-    println!("ratio             {:>8.3} {:>10.3}", ratio(&cpu), ratio(&memory));
-    println!("goal: CPU ≤ 0.05 of perf's for the small recording, ≤ 0.15 for the large one");
-    Ok(())
+    }
 }
 
 /// How often to run a command for one measurement: the clock of GNU time ticks 100 times a
@@ -214,7 +198,7 @@ pub fn cost(command: &Command, repeat: u32) -> Result<Cost> {
     let report = target("bench/cost.txt");
     let again = r#"i=0; while [ $i -lt $0 ]; do "$@" || exit; i=$((i+1)); done"#;
     run(Command::new("/usr/bin/time")
-        .args(["--format=%U %S %M", "--output"])
+        .args(["--format=%U %S %M %e", "--output"])
         .arg(&report)
         .args(["sh", "-c", again, &repeat.to_string()])
         .arg(command.get_program())
@@ -223,11 +207,12 @@ pub fn cost(command: &Command, repeat: u32) -> Result<Cost> {
         .stderr(Stdio::null()))?;
     let text = fs::read_to_string(&report)?;
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [user, system, kib] = numbers[..] else {
+    let [user, system, kib, wall] = numbers[..] else {
         anyhow::bail!("time said “{}” of {}", text.trim(), line(command));
     };
     let cpu_seconds = (user + system) / f64::from(repeat);
-    Ok(Cost { cpu_seconds, peak_mib: kib / 1024.0 })
+    let wall_seconds = wall / f64::from(repeat);
+    Ok(Cost { cpu_seconds, wall_seconds, peak_mib: kib / 1024.0 })
 }
 
 pub fn median(mut values: Vec<f64>) -> f64 {

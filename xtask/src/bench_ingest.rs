@@ -1,22 +1,29 @@
-//! `cargo xtask bench ingest`: what reading a recording costs, beside peers on the same file.
+//! `cargo xtask bench ingest`: what reading a recording costs, beside peers on the same file, and where it
+//! goes.
 //!
 //! `perftab info --no-local` reads everything (records in the order of time, mappings, frames,
-//! stacks, samples) and looks for no names. `perf report --no-inline` does that and names and sorts;
-//! it cannot be told to stop before. linux-perf-data parses and sorts, and makes no stacks of it.
+//! stacks, samples) and looks for no names. `report --no-inline` of perftab and of perf do that, and name and
+//! sort; perf cannot be told to stop before. linux-perf-data parses and sorts, and makes no stacks of it.
 
-use crate::bench::{Cost, cost, median, repeats};
-use crate::steps::{cargo, output, quiet, root, run, step};
+use crate::bench::{Cost, cost, repeats};
+use crate::steps::{cargo, output, quiet, root, run, step, target};
 use anyhow::{Context, Result};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-/// Shares of `perf report`'s CPU and memory to stay below, by the size of the recording.
+/// Shares of `perf report`'s CPU and memory for a report of ours to stay below, by the size of the
+/// recording.
 const GOALS: [Goal; 3] = [
     Goal { up_to_mb: 50.0, cpu: 0.05, memory: None },
     Goal { up_to_mb: 500.0, cpu: 0.15, memory: None },
     Goal { up_to_mb: f64::INFINITY, cpu: 0.25, memory: Some(0.25) },
 ];
+
+/// The share of linux-perf-data's CPU for reading, decoding and ordering to stay below.
+const GOAL_IN_ORDER: f64 = 0.08;
 
 struct Goal {
     up_to_mb: f64,
@@ -24,45 +31,138 @@ struct Goal {
     memory: Option<f64>,
 }
 
-/// The three that are measured, each with the medians of its runs.
-struct Row {
-    name: String,
-    megabytes: f64,
-    ours: Cost,
-    perf: Cost,
-    crate_: Cost,
+/// What is measured, in turns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Program {
+    Info,
+    Report,
+    Perf,
+    LinuxPerfData,
 }
 
-/// Measures each recording and prints a table.
+impl Program {
+    const ALL: [Self; 4] = [Self::Info, Self::Report, Self::Perf, Self::LinuxPerfData];
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Info => "perftab info",
+            Self::Report => "perftab report",
+            Self::Perf => "perf report",
+            Self::LinuxPerfData => "linux-perf-data",
+        }
+    }
+}
+
+/// Measures each recording and prints what came of it.
 pub fn bench(binary: &Path, recordings: &[PathBuf], runs: usize) -> Result<()> {
-    let example = example("parse_and_sort", "Build the peer that parses and sorts")?;
-    let rows = recordings
-        .iter()
-        .map(|recording| measure(binary, &example, recording, runs))
-        .collect::<Result<Vec<_>>>()?;
-    println!("{:28}{:>9}  {:>17}  {:>17}  {:>17}", "", "", "perftab", "perf", "linux-perf-data");
-    let (cpu, mib) = ("CPU s", "MiB");
-    println!(
-        "{:28}{:>9}  {cpu:>10}{mib:>7}  {cpu:>10}{mib:>7}  {cpu:>10}{mib:>7}   of perf: CPU, memory",
-        "recording", "MB"
-    );
-    for row in &rows {
-        let Row { name, megabytes, ours, perf, crate_ } = row;
-        let costs = [ours, perf, crate_]
-            .map(|cost| format!("{:>10.3}{:>7.0}", cost.cpu_seconds, cost.peak_mib))
-            .join("  ");
-        let goal = GOALS.iter().find(|goal| *megabytes <= goal.up_to_mb);
-        let goal = goal.map_or_else(String::new, |goal| {
-            let memory = goal.memory.map_or_else(String::new, |memory| format!(", {memory:.2}"));
-            format!("(goal with names {:.2}{memory})", goal.cpu)
-        });
-        println!(
-            "{name:28}{megabytes:>9.1}  {costs}   {:.3}, {:.3} {goal}",
-            ours.cpu_seconds / perf.cpu_seconds,
-            ours.peak_mib / perf.peak_mib
-        );
+    let peer = example("parse_and_sort", "Build the peer that parses and sorts")?;
+    let what_is_read = example("what_is_read", "Build what says what is read")?;
+    for recording in recordings {
+        let costs = measure(binary, &peer, recording, runs)?;
+        let stages = stages(binary, recording)?;
+        let megabytes = fs::metadata(recording)?.len() as f64 / 1e6;
+        println!("{} ({megabytes:.1} MB)", recording.display());
+        println!("    {}", output(Command::new(&what_is_read).arg(recording))?.trim());
+        println!("    {:16}{:>8}{:>8}{:>8}", "", "CPU s", "wall s", "MiB");
+        for (program, Cost { cpu_seconds, wall_seconds, peak_mib }) in
+            Program::ALL.iter().zip(&costs)
+        {
+            let title = program.title();
+            println!("    {title:16}{cpu_seconds:>8.3}{wall_seconds:>8.3}{peak_mib:>8.0}");
+        }
+        print_ratios(megabytes, &costs, &stages);
+        println!("    where perftab info's CPU goes, by a recording of it with perftab:");
+        for (stage, share) in &stages {
+            println!(
+                "        {stage:40}{:>6.1} %{:>8.3} s",
+                100.0 * share,
+                share * costs[0].cpu_seconds
+            );
+        }
     }
     Ok(())
+}
+
+fn print_ratios(megabytes: f64, costs: &[Cost; 4], stages: &[(&str, f64)]) {
+    let [info, report, perf, peer] = costs;
+    let verdict = |value: f64, goal: f64| if value <= goal { "met" } else { "not met" };
+    let goal = GOALS.iter().find(|goal| megabytes <= goal.up_to_mb).unwrap_or(&GOALS[2]);
+    let cpu = report.cpu_seconds / perf.cpu_seconds;
+    println!("    report / perf, CPU {cpu:.3}, goal {} {}", goal.cpu, verdict(cpu, goal.cpu));
+    println!("    report / perf, wall {:.3}", report.wall_seconds / perf.wall_seconds);
+    let memory = report.peak_mib / perf.peak_mib;
+    let of_memory = goal.memory.map(|goal| format!(", goal {goal} {}", verdict(memory, goal)));
+    println!("    report / perf, memory {memory:.3}{}", of_memory.unwrap_or_default());
+    println!("    info / perf, CPU {:.3}", info.cpu_seconds / perf.cpu_seconds);
+    let in_order: f64 =
+        stages.iter().filter(|(stage, _)| IN_ORDER.contains(stage)).map(|it| it.1).sum();
+    let in_order = in_order * info.cpu_seconds / peer.cpu_seconds;
+    let verdict = verdict(in_order, GOAL_IN_ORDER);
+    println!("    in order / linux-perf-data, CPU {in_order:.3}, goal {GOAL_IN_ORDER} {verdict}");
+}
+
+const READ: &str = "read from the file (kernel)";
+const PARSE: &str = "records found and decoded";
+const ORDER: &str = "held and put in order";
+const REST: &str = "the rest";
+/// What linux-perf-data does as well.
+const IN_ORDER: [&str; 3] = [READ, PARSE, ORDER];
+
+/// Which stage a function is of, by a part of its name: the first that fits. What the compiler inlined counts
+/// for the function that it is in.
+const STAGES: [(&str, &[&str]); 6] = [
+    (
+        "frames and stacks interned",
+        &["frames::Frames", "stacks::Stacks", "intern_waiting", "map::index", "try_map"],
+    ),
+    ("words to addresses in files", &["call_chain::", "mappings::", "address_space::"]),
+    (ORDER, &["time_order::", "held_bytes::", "slice::sort", "sorting::"]),
+    (PARSE, &["walker::", "stream::", "decode::", "deferred::", "::events::"]),
+    ("rows, tasks and everything else", &["ingest::", "column::", "samples::"]),
+    ("end of reading", &["coverage::", "session::", "symbols::", "snapshot::", "perfdata::slice"]),
+];
+
+/// Shares of `perftab info`'s CPU, the largest first.
+fn stages(binary: &Path, recording: &Path) -> Result<Vec<(&'static str, f64)>> {
+    let own = target("bench/own.perf.data");
+    let record = ["record", "-q", "-F", "9999", "-o"];
+    run(quietly(Command::new(binary).args(record).arg(&own).arg("--"))
+        .arg(binary)
+        .args(["info", "--no-local"])
+        .arg(recording))?;
+    let report = output(Command::new(binary).args(["report", "--json", "--no-inline"]).arg(&own))?;
+    let report: Value = serde_json::from_str(&report)?;
+    let mut shares: BTreeMap<&str, f64> = BTreeMap::new();
+    for function in report["functions"].as_array().into_iter().flatten() {
+        let name = function["name"].as_str().unwrap_or_default();
+        let is_of_kernel = function["dso"].as_str() == Some("[kernel.kallsyms]");
+        let is_in = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+        let stage = match is_of_kernel {
+            true if is_in(&[
+                "copy_to_iter",
+                "filemap",
+                "xas_",
+                "pread",
+                "vfs_read",
+                "page_to_iter",
+            ]) =>
+            {
+                READ
+            }
+            true => "memory and everything else of the kernel",
+            false => STAGES.iter().find(|(_, parts)| is_in(parts)).map_or(REST, |it| it.0),
+        };
+        let share =
+            function["self"].as_f64().unwrap_or(0.0) / report["weight"].as_f64().unwrap_or(1.0);
+        *shares.entry(stage).or_default() += share;
+    }
+    let mut shares: Vec<_> = shares.into_iter().collect();
+    shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    Ok(shares)
+}
+
+fn quietly(command: &mut Command) -> &mut Command {
+    command.stdout(Stdio::null()).stderr(Stdio::null())
 }
 
 /// Builds an example of the tests.
@@ -72,37 +172,36 @@ pub fn example(name: &str, title: &str) -> Result<PathBuf> {
         run(cargo().arg("build").args(quiet()).args(["--locked", "--release"]).args(example))
     })?;
     let metadata = output(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let metadata: Value = serde_json::from_str(&metadata)?;
     let built_to = metadata["target_directory"].as_str().context("cargo metadata")?;
     Ok(root().join(built_to).join("release/examples").join(name))
 }
 
-fn measure(binary: &Path, peer: &Path, recording: &Path, runs: usize) -> Result<Row> {
+fn measure(binary: &Path, peer: &Path, recording: &Path, runs: usize) -> Result<[Cost; 4]> {
     let name = recording.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let megabytes = fs::metadata(recording)?.len() as f64 / 1e6;
     let repeat = repeats(fs::metadata(recording)?.len());
-    let mut costs: [Vec<Cost>; 3] = Default::default();
+    let mut costs: [Vec<Cost>; 4] = Default::default();
+    let command = |program| {
+        let perf = ["report", "--stdio", "--no-children", "-g", "none", "--no-inline", "-i"];
+        let (mut command, args) = match program {
+            Program::Info => (Command::new(binary), &["info", "--no-local"][..]),
+            Program::Report => (Command::new(binary), &["report", "--no-inline"][..]),
+            Program::Perf => (Command::new("perf"), &perf[..]),
+            Program::LinuxPerfData => (Command::new(peer), &[][..]),
+        };
+        command.args(args).arg(recording);
+        command
+    };
     step(
         &format!("Read {name} with perftab, perf and linux-perf-data, {runs} times in turn"),
         || {
             for _ in 0..runs {
-                let perf =
-                    ["report", "--stdio", "--no-children", "-g", "none", "--no-inline", "-i"];
-                let commands = [
-                    (Command::new(binary), &["info", "--no-local"][..]),
-                    (Command::new("perf"), &perf[..]),
-                    (Command::new(peer), &[][..]),
-                ];
-                for ((mut command, args), costs) in commands.into_iter().zip(&mut costs) {
-                    costs.push(cost(command.args(args).arg(recording), repeat)?);
+                for (program, costs) in Program::ALL.into_iter().zip(&mut costs) {
+                    costs.push(cost(&command(program), repeat)?);
                 }
             }
             Ok(())
         },
     )?;
-    let [ours, perf, crate_] = costs.map(|costs| Cost {
-        cpu_seconds: median(costs.iter().map(|cost| cost.cpu_seconds).collect()),
-        peak_mib: median(costs.iter().map(|cost| cost.peak_mib).collect()),
-    });
-    Ok(Row { name, megabytes, ours, perf, crate_ })
+    Ok(costs.map(|costs| Cost::median_of(&costs)))
 }

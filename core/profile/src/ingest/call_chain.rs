@@ -77,6 +77,20 @@ pub(super) struct CallChains {
     /// The rows that wait for the stacks of these chains, one each.
     rows: Vec<usize>,
     found: Vec<FrameId>,
+    lookups: Lookups,
+}
+
+/// What was looked up for call chains: what reading a recording costs depends on it more than on its size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lookups {
+    /// Call chains.
+    pub chains: u64,
+    /// Their words, markers included.
+    pub words: u64,
+    /// Frames of them: words in a mapping, and runs of others.
+    pub frames: u64,
+    /// Those among them that the cache of addresses did not have.
+    pub missed: u64,
 }
 
 /// Addresses of a process where nothing is mapped: those that were met last. Code without frame
@@ -105,6 +119,7 @@ impl Default for CallChains {
             wanted_for: Vec::new(),
             rows: Vec::new(),
             found: Vec::new(),
+            lookups: Lookups::default(),
         }
     }
 }
@@ -154,10 +169,16 @@ impl CallChains {
         last
     }
 
+    /// What was looked up.
+    pub(super) fn lookups(&self) -> Lookups {
+        self.lookups
+    }
+
     /// Looks up the frames that were not in the cache.
     fn find_wanted(&mut self, profile: &mut Profile) {
         let Self { cache, frames, wanted, wanted_for, found, .. } = self;
         found.clear();
+        self.lookups.missed += wanted.len() as u64;
         profile.frames.intern_all(wanted, found);
         for (number, (&row, &frame)) in wanted_for.iter().zip(&*found).enumerate() {
             // Another address may have taken the place meanwhile.
@@ -179,6 +200,7 @@ impl CallChains {
     fn walk(&mut self, profile: &mut Profile, chain: Chain<'_>) -> Outermost {
         let Chain { kernels, user, ip, words, user_part, cpu_mode } = chain;
         let start = self.frames.len();
+        self.lookups.words += words.len() as u64;
         let mut walk = Walk::new(context_of_cpu_mode(cpu_mode));
         let mut words = words.iter();
         let mut next = words.next();
@@ -219,6 +241,8 @@ impl CallChains {
             self.end_unmapped_run(profile, &mut walk);
         }
         self.frames[start..].reverse();
+        self.lookups.chains += 1;
+        self.lookups.frames += (self.frames.len() - start) as u64;
         self.frames.push(Stacks::END);
         walk.outermost
     }

@@ -54,6 +54,7 @@ use warnings::Warnings;
 use crate::EmbeddedSymbols;
 use crate::Profile;
 
+pub use call_chain::Lookups;
 pub use user_part::UserPart;
 pub use watch::{SampleWatcher, StackDumps, WatchedSample};
 
@@ -198,6 +199,11 @@ impl Ingest {
     /// How many samples have been met.
     pub fn samples(&self) -> u64 {
         self.records.reader.samples()
+    }
+
+    /// What was looked up for their call chains.
+    pub fn lookups(&self) -> Lookups {
+        self.records.reader.call_chains.lookups()
     }
 
     /// What has been read so far, as a profile of its own; reading goes on. It has no symbols and no

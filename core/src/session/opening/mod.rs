@@ -8,7 +8,9 @@ use perftab_perfdata::decode::header::{Header, Section};
 use perftab_perfdata::decode::wrapper::Wrapper;
 use perftab_perfdata::error::{DecodeError, DecodeErrorKind, Warning, WarningKind};
 use perftab_perfdata::text::grouped;
-use perftab_profile::ingest::{Ingest, Ingested, RecordCompression, SampleWatcher, StackDumps};
+use perftab_profile::ingest::{
+    Ingest, Ingested, Lookups, RecordCompression, SampleWatcher, StackDumps,
+};
 use wrapped::PackedRecording;
 
 use crate::session::{FormatInfo, Replay, Session};
@@ -134,6 +136,14 @@ impl Opening {
             Reading::Wrapped(wrapped) => (0, wrapped.total(), wrapped.samples()),
         };
         OpeningProgress { bytes: self.pushed.saturating_add(jumped).min(total), total, samples }
+    }
+
+    /// What was looked up for call chains so far; `None` if no record was read.
+    pub fn lookups(&self) -> Option<Lookups> {
+        match &self.reading {
+            Reading::Plain(plain) => Some(plain.ingest.lookups()),
+            Reading::Wrapped(wrapped) => wrapped.lookups(),
+        }
     }
 
     /// What has been read so far, as a session of its own: a picture of a large recording long before

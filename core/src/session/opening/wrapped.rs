@@ -14,7 +14,7 @@ use perftab_perfdata::decode::wrapper::{UnpackError, Unwrap, Wrapper};
 use perftab_perfdata::decode::{ByteSource, ReadError};
 use perftab_perfdata::error::{DecodeError, DecodeErrorKind, WarningKind};
 use perftab_profile::Profile;
-use perftab_profile::ingest::{Ingest, Ingested, SampleWatcher, StackDumps};
+use perftab_profile::ingest::{Ingest, Ingested, Lookups, SampleWatcher, StackDumps};
 
 use super::WantedBytes;
 use crate::session::FormatInfo;
@@ -124,6 +124,14 @@ impl PackedRecording {
         match &self.state {
             State::Looking(_) => 0,
             State::Reading(ingest) | State::Ended(ingest) => ingest.samples(),
+        }
+    }
+
+    /// What was looked up for call chains; `None` before records are read.
+    pub(super) fn lookups(&self) -> Option<Lookups> {
+        match &self.state {
+            State::Looking(_) => None,
+            State::Reading(ingest) | State::Ended(ingest) => Some(ingest.lookups()),
         }
     }
 
