@@ -565,7 +565,8 @@ impl SymbolTable {
 }
 
 /// True if a symbol that a file exports is there already: what is in `.dynsym` a linker has put into `.symtab`
-/// too, with all that it is called there. Reading both names of each took a third of the time of choosing.
+/// too, under all of its names. (Where a tool took one away since, the other of the same code is shown.)
+/// Reading both names of each took a third of the time of choosing.
 fn is_again(next: &Entry, kept: &Entry) -> bool {
     (next.rank.table, kept.rank.table) == (Table::Dynamic, Table::Symbols)
         && (next.end, next.rank.bind, next.rank.kind) == (kept.end, kept.rank.bind, kept.rank.kind)

@@ -19,7 +19,7 @@ use std::ops::Index as At;
 use index::hash_of;
 use serde::{Serialize, Serializer};
 
-pub use index::{Index, seed};
+pub use index::{Index, secret, seed};
 pub use set::Set;
 
 use crate::sorting::sort_by;

@@ -1,5 +1,7 @@
 //! Call stacks, interned as a prefix tree.
 
+use perftab_perfdata::map::secret;
+
 use super::id_table::IdTable;
 use super::{FrameId, StackId};
 
@@ -9,7 +11,7 @@ use super::{FrameId, StackId};
 pub struct Stacks {
     rows: Vec<Row>,
     index: IdTable,
-    /// By stack: the hash of its frames. With `index`, what is only needed to add stacks.
+    /// By stack: the hash of its frames, from a beginning that no file can know. With `index`, what is only needed to add stacks.
     hashes: Vec<u32>,
 }
 
@@ -96,7 +98,7 @@ impl Stacks {
     /// Hashes are there for all stacks, as they are unless the index was dropped.
     fn find_hashes(&mut self) {
         for row in &self.rows[self.hashes.len()..] {
-            let prefix = self.hashes.get(row.prefix.index()).copied().unwrap_or_default();
+            let prefix = self.hashes.get(row.prefix.index()).copied().unwrap_or_else(secret);
             self.hashes.push(hash_of(prefix, row.frame));
         }
     }
@@ -137,7 +139,8 @@ impl Stacks {
 
 #[inline(always)]
 fn hash_of(prefix: u32, frame: FrameId) -> u32 {
-    let both = u64::from(prefix) << 32 | u64::from(frame.0);
+    // Numbers of frames are dense, so their low bits tell them apart; all bits of the other must count.
+    let both = u64::from(frame.0) << 32 | u64::from(prefix);
     let mixed = both.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 32) as u32
 }

@@ -351,9 +351,9 @@ type Numbers = [u64; 3];
 
 impl<'a> FunctionSorting<'a> {
     fn new((profile, symbols): (&'a Profile, &'a Symbols), order: FunctionOrder) -> Self {
-        let mut names: Vec<&str> = profile.dsos.iter().map(|(_, dso)| dso.name()).collect();
         let mut dso_places = Vec::new();
         if order.key == FunctionKey::Dso {
+            let mut names: Vec<&str> = profile.dsos.iter().map(|(_, dso)| dso.name()).collect();
             sort(&mut names);
             let place = |dso: &Dso| names.partition_point(|name| *name < dso.name()) as u64 + 1;
             dso_places.extend(profile.dsos.iter().map(|(_, dso)| place(dso)));

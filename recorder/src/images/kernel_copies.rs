@@ -7,11 +7,14 @@
 //! The first line vouches for the rest ([`stamped_kallsyms`]): a copy that was cut or changed is read as
 //! none, and made anew. Where a kernel lies in memory changes with each boot; names are found by the
 //! distance to its start, as with any other file of it.
+//!
+//! Constraint: a copy is believed like the kernel, so it must be this user's own, in a folder of his own. Where
+//! that is somebody else's (`sudo -E`, a shared `$XDG_CACHE_HOME`), there are no copies.
 
 use std::cmp::Reverse;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use perftab_core::{Kallsyms, stamped_kallsyms};
@@ -29,25 +32,38 @@ const MOST_COPIES: usize = 4;
 /// Where copies are kept.
 #[derive(Debug, Clone)]
 pub struct KernelCopies {
-    /// None where the user has no home.
+    /// None where the user has no folder of his own for them.
     folder: Option<PathBuf>,
 }
 
 impl KernelCopies {
     /// Those of this user.
     pub fn of_user() -> Self {
-        let folder = debuginfod_client::user_caches().map(|it| it.join("perftab/kallsyms"));
-        Self { folder }
+        Self::below(debuginfod_client::user_caches())
     }
 
-    /// The copy of a build, as it lies there: whether its first line holds has not been looked at.
+    fn below(caches: Option<PathBuf>) -> Self {
+        // A home that is new has no folder for caches yet.
+        let is_own = |caches: &PathBuf| match caches.symlink_metadata() {
+            Ok(_) => is_own_folder(caches),
+            Err(_) => caches.parent().is_some_and(is_own_folder),
+        };
+        Self { folder: caches.filter(is_own).map(|caches| caches.join("perftab/kallsyms")) }
+    }
+
+    /// The copy of a build. Its first line is of this build; whether it holds is seen as it is read.
     pub fn open(&self, id: BuildId) -> Option<(PathBuf, File)> {
-        let path = self.folder.as_ref()?.join(id.to_string());
+        let folder = self.folder.as_ref().filter(|folder| is_own_folder(folder))?;
+        let path = folder.join(id.to_string());
         let file = open_regular(&path)?;
-        Some((path, file))
+        let mut start = begin_of_stamp(id);
+        let expected = start.clone();
+        file.read_exact_at(&mut start, 0).ok()?;
+        let is_of_build = start == expected;
+        (is_own(&file.metadata().ok()?) && is_of_build).then_some((path, file))
     }
 
-    /// The same, but that it is of this build.
+    /// The same, but that the first line holds.
     pub fn open_checked(&self, id: BuildId) -> Option<File> {
         let (_, file) = self.open(id)?;
         let source = FileSource::new(file.try_clone().ok()?).ok()?;
@@ -58,31 +74,47 @@ impl KernelCopies {
     /// Keeps a copy of `/proc/kallsyms`, of a kernel of this build, unless that hides its addresses from
     /// this user. A home that cannot be written to is no reason to go without names.
     pub fn keep(&self, id: BuildId, text: &[u8]) {
-        if let Some(folder) = &self.folder
-            && Kallsyms::read(&SliceSource::new(text)).is_ok()
-        {
+        if let Some(folder) = &self.folder {
             let _ = keep_in(folder, id, text);
         }
     }
 }
 
+/// The first line of a copy, up to the hash of what follows.
+fn begin_of_stamp(id: BuildId) -> Vec<u8> {
+    let mut line = stamped_kallsyms(id, b"");
+    let hash = line.windows(7).position(|at| at == b"sha256=");
+    line.truncate(hash.unwrap_or(line.len()));
+    line
+}
+
+fn is_own(metadata: &fs::Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+fn is_own_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir() && is_own(&metadata))
+}
+
 fn keep_in(folder: &Path, id: BuildId, text: &[u8]) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let path = folder.join(id.to_string());
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    if !is_own_folder(folder) {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
     // Several commands may do so at once, and each may be killed.
-    let passing = folder.join(format!(".{}", scratch::unique_suffix()));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&passing)
-        .and_then(|mut file| file.write_all(&stamped_kallsyms(id, &of_kernel(text))))
-        .and_then(|()| fs::rename(&passing, &path));
+    let passing = folder.join(format!("{PASSING}{}", scratch::unique_suffix()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&passing)?;
+    let written = match Kallsyms::read(&SliceSource::new(text)) {
+        Ok(_) => file
+            .write_all(&stamped_kallsyms(id, &of_kernel(text)))
+            .and_then(|()| fs::rename(&passing, folder.join(id.to_string()))),
+        Err(_) => Err(io::ErrorKind::InvalidData.into()),
+    };
     if written.is_err() {
         let _ = fs::remove_file(&passing);
     }
-    forget_oldest(folder)?;
-    written
+    written?;
+    forget_oldest(folder)
 }
 
 /// The lines without an owner: a module or BPF program stands behind a tab.
@@ -91,11 +123,16 @@ fn of_kernel(text: &[u8]) -> Vec<u8> {
     lines.filter(|line| !line.contains(&b'\t')).flatten().copied().collect()
 }
 
+/// What names of copies begin with while they are written.
+const PASSING: &str = ".passing-";
+
 /// Removes copies until there are no more than [`MOST_COPIES`]: also what was left by commands that were
-/// killed.
+/// killed. Nothing else that may be there.
 fn forget_oldest(folder: &Path) -> io::Result<()> {
+    let is_copy = |name: &str| name.starts_with(PASSING) || BuildId::from_hex(name).is_some();
     let mut copies: Vec<_> = fs::read_dir(folder)?
         .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_copy))
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
         .collect();
     copies.sort_by_key(|(modified, _)| Reverse(*modified));
@@ -114,9 +151,13 @@ ffffffff81001000 T _etext
 ffffffffc0000800 t ext4_init\t[ext4]
 ";
 
-    fn copies() -> KernelCopies {
+    /// Of a home that has no folder for caches yet.
+    fn copies() -> (PathBuf, KernelCopies) {
         let name = format!("perftab-kernel-copies-{}", scratch::unique_suffix());
-        KernelCopies { folder: Some(std::env::temp_dir().join(name)) }
+        let home = std::env::temp_dir().join(name);
+        fs::create_dir(&home).expect("a folder");
+        let copies = KernelCopies::below(Some(home.join(".cache")));
+        (home, copies)
     }
 
     fn id(first: u8) -> BuildId {
@@ -125,7 +166,7 @@ ffffffffc0000800 t ext4_init\t[ext4]
 
     #[test]
     fn b23_a_copy_is_of_its_build_until_a_byte_changes() {
-        let copies = copies();
+        let (home, copies) = copies();
         assert!(copies.open(id(7)).is_none());
         copies.keep(id(7), TEXT);
         assert!(copies.open_checked(id(7)).is_some() && copies.open(id(8)).is_none());
@@ -135,33 +176,55 @@ ffffffffc0000800 t ext4_init\t[ext4]
         assert!(lines.eq(TEXT.split(|&byte| byte == b'\n').filter(|it| !it.contains(&b'\t'))));
         // Of another build under its name, cut, or changed.
         fs::write(path.with_file_name(id(8).to_string()), &copy).expect("it can be written");
-        assert!(copies.open_checked(id(8)).is_none());
+        assert!(copies.open(id(8)).is_none());
         for broken in [&copy[..copy.len() - 1], &[&copy[..], b"ffffffff81002000 t x\n"].concat()] {
             fs::write(&path, broken).expect("it can be written");
             assert!(copies.open_checked(id(7)).is_none());
         }
+        fs::write(&path, TEXT).expect("it can be written");
+        assert!(copies.open(id(7)).is_none(), "nothing says which build it is of");
         copies.keep(id(7), TEXT);
         assert!(copies.open_checked(id(7)).is_some());
         copies.keep(id(9), b"0000000000000000 T _text\n0000000000000000 t do_one\n");
         assert!(copies.open(id(9)).is_none(), "addresses that are hidden");
-        let _ = fs::remove_dir_all(copies.folder.expect("it has one"));
+        let _ = fs::remove_dir_all(home);
     }
 
     #[test]
     fn the_copies_of_few_kernels_are_kept() {
-        let copies = copies();
+        let (home, copies) = copies();
         let folder = copies.folder.clone().expect("it has one");
         fs::create_dir_all(&folder).expect("a folder");
-        fs::write(folder.join(".left"), b"by a command that was killed").expect("a file");
         let old = std::time::SystemTime::UNIX_EPOCH;
-        File::open(folder.join(".left")).and_then(|it| it.set_modified(old)).expect("a time");
+        for name in [".passing-7-1", "notes", ".hidden"] {
+            let file = File::create(folder.join(name));
+            file.and_then(|file| file.set_modified(old)).expect("a file");
+        }
         for first in 1..=MOST_COPIES as u8 + 3 {
             copies.keep(id(first), TEXT);
         }
         let names = fs::read_dir(&folder).expect("a folder").flatten().map(|it| it.file_name());
-        let names: Vec<_> = names.collect();
-        assert_eq!(names.len(), MOST_COPIES, "{names:?}");
-        assert!(!names.iter().any(|name| name == ".left"));
-        let _ = fs::remove_dir_all(folder);
+        let mut names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+        names.sort();
+        assert_eq!(names.len(), MOST_COPIES + 2, "{names:?}");
+        assert!(names.contains(&"notes".to_owned()) && names.contains(&".hidden".to_owned()));
+        let _ = fs::remove_dir_all(home);
+    }
+
+    #[test]
+    fn there_are_no_copies_in_a_folder_of_others() {
+        let (home, copies) = copies();
+        copies.keep(id(7), TEXT);
+        let elsewhere = home.join("elsewhere");
+        fs::rename(home.join(".cache/perftab/kallsyms"), &elsewhere).expect("it can be moved");
+        std::os::unix::fs::symlink(&elsewhere, home.join(".cache/perftab/kallsyms"))
+            .expect("a link");
+        assert!(copies.open(id(7)).is_none());
+        copies.keep(id(8), TEXT);
+        assert!(!elsewhere.join(id(8).to_string()).exists());
+        // `/` belongs to root, and root alone has it as its own.
+        let of_root = KernelCopies::below(Some(PathBuf::from("/")));
+        assert_eq!(of_root.folder.is_some(), rustix::process::geteuid().is_root());
+        let _ = fs::remove_dir_all(home);
     }
 }

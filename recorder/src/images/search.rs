@@ -312,10 +312,9 @@ impl<'a> Search<'a> {
                 return;
             }
             if let Some(RunningSymbols { path, text, notes }) = kernels.running_symbols(id) {
-                let (name, copy) = (path.to_string_lossy(), text.clone());
-                let source = Box::new(SliceSource::new(text));
+                copies.keep(id, &text);
+                let (name, source) = (path.to_string_lossy(), Box::new(SliceSource::new(text)));
                 if self.admit_symbols(Image::open_kallsyms(&name, source, &notes), &name) {
-                    copies.keep(id, &copy);
                     return;
                 }
             }

@@ -219,6 +219,48 @@ fn stack_dumps_are_shown_to_those_who_ask() {
     }
 }
 
+/// What comes before an event is described is not of it, whoever reads: a pipe that no recorder writes.
+#[test]
+fn events_that_are_described_late_leave_rows_where_they_are() {
+    let bits = kernel::PERF_SAMPLE_TIME | kernel::PERF_SAMPLE_IP | kernel::PERF_SAMPLE_TID;
+    let bits = bits | kernel::PERF_SAMPLE_CALLCHAIN | kernel::PERF_SAMPLE_IDENTIFIER;
+    let event =
+        |index| Event::new(index, "", Attr::new(kernel::PERF_TYPE_SOFTWARE, index as u64, bits), 1);
+    let mut recording = Recording::new(Order::Little, vec![event(0), event(1), event(2)]);
+    let sample = |recording: &mut Recording, event: usize, time| {
+        let id = recording.events[event].ids[0];
+        let chain = vec![context::USER, 0x1000 + time];
+        let sample = Sample { misc: 2, id, pid: 7, tid: 7, time, chain, ..Sample::default() };
+        recording.sample(event, &sample);
+    };
+    recording.header_attr(0);
+    for (described, time) in [(1, 10), (2, 20)] {
+        for event in [2, 0, 1] {
+            sample(&mut recording, event, time + event as u64);
+        }
+        recording.header_attr(described);
+    }
+    sample(&mut recording, 2, 30);
+    recording.round();
+    // Without the events that it would begin with.
+    let file = [Recording { events: Vec::new(), ..recording }.pipe()];
+    let session = Rc::new(session(&file).expect("it opens"));
+    let of_rows = |profile: &Profile| -> Vec<_> {
+        let rows = (0..profile.samples.len()).filter_map(|row| profile.samples.get(row));
+        rows.map(|row| (row.time_nanos, row.event.0)).collect()
+    };
+    // While there is one event, every sample is of it; while there are two, none is of a third.
+    let expected = [(10, 0), (11, 0), (12, 0), (20, 0), (21, 1), (30, 2)];
+    assert_eq!(of_rows(session.profile()), expected);
+    let shown = Rc::new(RefCell::new(Vec::new()));
+    let (first, found) = (session.clone(), shown.clone());
+    replay(&file, 1 << 20, move |sample| {
+        assert!(sample.stack_in(first.profile()).is_some(), "row {}", sample.row);
+        found.borrow_mut().push((sample.time_nanos.unwrap_or_default(), sample.event.0));
+    });
+    assert_eq!(shown.take(), expected);
+}
+
 /// The file may have been overwritten since: what another sample became is not this one's.
 #[test]
 fn samples_of_another_recording_have_no_stack_here() {

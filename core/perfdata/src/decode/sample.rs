@@ -31,24 +31,6 @@ pub struct RawSample<'a> {
     pub tail: &'a [u8],
 }
 
-impl<'a> RawSample<'a> {
-    /// A sample of which only the call chain is known.
-    pub fn of_call_chain(call_chain: Words<'a>) -> Self {
-        Self {
-            ip: 0,
-            pid: u32::MAX,
-            tid: u32::MAX,
-            time_nanos: None,
-            id: None,
-            cpu: None,
-            period: None,
-            counters: None,
-            call_chain,
-            tail: &[],
-        }
-    }
-}
-
 /// 64-bit words in the file's byte order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Words<'a> {

@@ -152,6 +152,11 @@ pub fn seed(random: u64) {
     let _ = SEED.set(random | 1);
 }
 
+/// A number that is another in each process: for hashes of what strangers may have chosen.
+pub fn secret() -> u32 {
+    seed_of_hashes() as u32
+}
+
 fn seed_of_hashes() -> u64 {
     *SEED.get_or_init(|| RandomState::new().hash_one(0) | 1)
 }

@@ -1,13 +1,14 @@
 //! Bytes that are held for a while, in chunks that are used again as soon as nothing of them is held.
 //!
 //! What waits for its turn waits about as long as what was pushed beside it, so chunks become free as
-//! whole ones. One buffer for everything cost a second copy of what stays at the end of each round.
+//! whole ones. One buffer for everything cost a second copy of what stays at the end of each round. Where
+//! little of many chunks waits long, whoever holds it asks [`HeldBytes::is_sparse`], and holds it anew.
 
-/// Bytes of a chunk: small enough to stay in the processor's cache from when they are copied there
-/// until they are read.
+/// Bytes of a chunk, which is more than a record has: small enough to stay in the processor's cache
+/// from when they are copied there until they are read.
 const CHUNK: usize = 512 << 10;
 
-/// Chunks that are kept to be used again: 16 MiB. Those of more bytes, for records that are larger, are not.
+/// Chunks that are kept to be used again: 16 MiB.
 const MAX_SPARE: usize = 32;
 
 /// The chunks.
@@ -39,10 +40,10 @@ pub(super) struct Piece {
 impl HeldBytes {
     /// Holds a copy of `bytes`, which are no more than a record has.
     pub(super) fn hold(&mut self, bytes: &[u8]) -> Piece {
-        let has_room = |chunk: &Chunk| chunk.bytes.capacity() - chunk.bytes.len() >= bytes.len();
+        let has_room = |chunk: &Chunk| chunk.bytes.len() + bytes.len() <= CHUNK;
         let index = match self.filled {
             Some(index) if has_room(&self.chunks[index as usize]) => index,
-            _ => self.begin_chunk(bytes.len()),
+            _ => self.begin_chunk(),
         };
         let chunk = &mut self.chunks[index as usize];
         let start = chunk.bytes.len() as u32;
@@ -53,7 +54,7 @@ impl HeldBytes {
     }
 
     #[cold]
-    fn begin_chunk(&mut self, length: usize) -> u32 {
+    fn begin_chunk(&mut self) -> u32 {
         // What was filled before may be empty already: its pieces were given back meanwhile.
         let filled = self.filled.take();
         if let Some(index) = filled.filter(|&index| self.chunks[index as usize].pieces == 0) {
@@ -63,10 +64,7 @@ impl HeldBytes {
             self.chunks.push(Chunk::default());
             self.chunks.len() as u32 - 1
         });
-        let bytes = &mut self.chunks[index as usize].bytes;
-        if bytes.capacity() < length.max(CHUNK) {
-            *bytes = Vec::with_capacity(length.max(CHUNK));
-        }
+        self.chunks[index as usize].bytes.reserve(CHUNK);
         self.filled = Some(index);
         index
     }
@@ -74,7 +72,7 @@ impl HeldBytes {
     fn free_chunk(&mut self, index: u32) {
         let bytes = &mut self.chunks[index as usize].bytes;
         bytes.clear();
-        if bytes.capacity() > 2 * CHUNK || self.free.len() >= MAX_SPARE {
+        if self.free.len() >= MAX_SPARE {
             *bytes = Vec::new();
         }
         self.free.push(index);
@@ -96,9 +94,9 @@ impl HeldBytes {
         }
     }
 
-    /// How many bytes are held.
-    pub(super) fn len(&self) -> usize {
-        self.held
+    /// True if most of the memory is of pieces that are not held any more.
+    pub(super) fn is_sparse(&self) -> bool {
+        (self.chunks.len() - self.free.len()) * CHUNK > 2 * self.held + MAX_SPARE * CHUNK
     }
 }
 
@@ -118,7 +116,7 @@ mod tests {
         };
         for number in 0..2_000_u32 {
             let length = match random(200) {
-                0 => 3 * CHUNK as u64,
+                0 => u64::from(u16::MAX),
                 1 => 0,
                 _ => random(5_000),
             };
@@ -130,15 +128,32 @@ mod tests {
                 assert_eq!(held.get(piece), bytes);
                 held.give_back(piece);
             }
-            assert_eq!(held.len(), pieces.iter().map(|(_, bytes)| bytes.len()).sum::<usize>());
+            assert_eq!(held.held, pieces.iter().map(|(_, bytes)| bytes.len()).sum::<usize>());
         }
         for (piece, bytes) in pieces {
             assert_eq!(held.get(piece), bytes);
             held.give_back(piece);
         }
-        assert_eq!(held.len(), 0);
-        assert!(held.chunks.len() < 40, "{} chunks", held.chunks.len());
+        assert_eq!(held.held, 0);
+        assert!(held.chunks.len() < 10, "{} chunks", held.chunks.len());
         assert_eq!(held.free.len(), held.chunks.len() - 1, "all but the one that is filled");
-        assert!(held.chunks.iter().all(|chunk| chunk.bytes.capacity() <= 3 * CHUNK));
+        assert!(held.chunks.iter().all(|chunk| chunk.bytes.capacity() <= CHUNK));
+    }
+
+    #[test]
+    fn a_piece_of_each_chunk_is_seen_to_hold_all_of_them() {
+        let mut held = HeldBytes::default();
+        let mut kept = Vec::new();
+        for _ in 0..3 * MAX_SPARE {
+            kept.push(held.hold(&[7]));
+            let large = held.hold(&[0; CHUNK - 1]);
+            assert!(!held.is_sparse() || kept.len() > MAX_SPARE);
+            held.give_back(large);
+        }
+        assert!(held.is_sparse());
+        let mut anew = HeldBytes::default();
+        kept.iter_mut().for_each(|piece| *piece = anew.hold(held.get(*piece)));
+        assert!(!anew.is_sparse());
+        assert!(kept.iter().all(|piece| anew.get(*piece) == [7]));
     }
 }

@@ -37,11 +37,14 @@ mod warnings;
 mod watch;
 
 use merge::Merge;
+use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::features::Features;
 use perftab_perfdata::decode::header::{Header, RecordingEnd, Section};
+use perftab_perfdata::decode::records::decode_feature;
 use perftab_perfdata::decode::sample_tail::NO_STACK_DUMP;
 use perftab_perfdata::decode::wrapper::UnpackError;
 use perftab_perfdata::error::{Warning, WarningKind};
+use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::header::{MAGIC_BIG, MAGIC_LITTLE};
 use perftab_perfdata::format::record::RecordType;
 use perftab_perfdata::text::printable;
@@ -247,6 +250,10 @@ impl Records {
             self.settle(settled);
             return;
         }
+        if changes_events(entry, self.reader.order) {
+            // What was held is of the events that were known before, also of samples that are not decoded yet.
+            self.time_order.finish(&mut self.reader);
+        }
         let (time, dump) = self.reader.time_and_dump(entry.header, entry.bytes);
         let mut without_dump = std::mem::take(&mut self.without_dump);
         let bytes = match dump {
@@ -273,7 +280,7 @@ impl Records {
     #[inline(always)]
     fn hold(&mut self, stream: usize, timed: Timed<'_>, size: usize) {
         let Self { merge, time_order, reader, .. } = self;
-        time_order.push(stream, timed, reader);
+        time_order.push(stream, timed, size, reader);
         if let Some(settled) = merge.record(stream, timed.time(), size) {
             self.settle(settled);
         }
@@ -282,6 +289,16 @@ impl Records {
     /// All streams have come to this time.
     fn settle(&mut self, time: u64) {
         self.time_order.settle(time, &mut self.reader);
+    }
+}
+
+/// True for records that describe events: in a pipe, where they come before all samples.
+fn changes_events(entry: Entry<'_>, order: ByteOrder) -> bool {
+    match entry.header.record_type {
+        RecordType::HEADER_ATTR => true,
+        RecordType::HEADER_FEATURE => decode_feature(entry.bytes, entry.offset, order)
+            .is_ok_and(|(feature, _)| feature == Feature::EVENT_DESC),
+        _ => false,
     }
 }
 

@@ -171,7 +171,10 @@ impl Reader {
     #[inline(always)]
     pub(super) fn read_timed(&mut self, timed: Timed<'_>) {
         match timed {
-            Timed::Sample(sample) => self.add_plain(sample),
+            Timed::Sample(sample) => {
+                self.add_plain(sample);
+                self.bound_mappings();
+            }
             Timed::Record(_, entry) => self.read(entry),
         }
     }
@@ -185,6 +188,12 @@ impl Reader {
                 format!("Records of type {name} could not be read: {error}.")
             });
         }
+        self.bound_mappings();
+    }
+
+    /// Leaves the history of mappings behind where it has become too large.
+    #[inline(always)]
+    fn bound_mappings(&mut self) {
         if self.profile.mappings.is_overgrown() {
             let spaces = self.tasks.spaces().chain(self.kernels.spaces());
             AddressSpace::keep_only(&mut self.profile.mappings, spaces);

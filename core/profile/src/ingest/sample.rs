@@ -43,7 +43,7 @@ impl DecodedSample<'_> {
     }
 
     /// True if it has one row, and nothing asks for the stack of that before all has been read.
-    fn is_plain(&self) -> bool {
+    fn may_wait(&self) -> bool {
         matches!(self.at, SampledAt::Running) && self.raw.counters.is_none()
     }
 }
@@ -81,7 +81,7 @@ impl Reader {
             let mut chain = |ip, user_part| {
                 let (kernels, user, words) = (&mut *kernels, tasks.space(task), raw.call_chain);
                 let chain = Chain { kernels, user, ip, words, user_part, cpu_mode };
-                match decoded.is_plain() && cookie.is_none() {
+                match decoded.may_wait() && cookie.is_none() {
                     true => (Stacks::EMPTY, call_chains.intern_later(profile, chain)),
                     false => call_chains.intern(profile, chain),
                 }

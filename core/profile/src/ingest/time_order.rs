@@ -38,6 +38,8 @@ pub(super) struct TimeOrder {
     /// Memory for those that stay.
     spare: Vec<Held>,
     bytes: HeldBytes,
+    /// Bytes of the records that are held, as they stand in the file.
+    size: usize,
     /// Time of the last record that went on.
     released: u64,
     late: u64,
@@ -47,6 +49,8 @@ pub(super) struct TimeOrder {
 struct Held {
     /// Records of one time are in the order of their streams, whatever was read first.
     stream: u32,
+    /// Bytes of the record.
+    size: u32,
     /// The call chain of a sample, or the whole record.
     bytes: Piece,
     what: HeldWhat,
@@ -80,7 +84,13 @@ impl Held {
 impl TimeOrder {
     /// Takes a record of a stream; what goes on goes to the reader.
     #[inline(always)]
-    pub(super) fn push(&mut self, stream: usize, timed: Timed<'_>, reader: &mut Reader) {
+    pub(super) fn push(
+        &mut self,
+        stream: usize,
+        timed: Timed<'_>,
+        size: usize,
+        reader: &mut Reader,
+    ) {
         let (bytes, what) = match timed {
             Timed::Sample(PlainSample { fields, call_chain }) => {
                 (call_chain, HeldWhat::Sample(fields))
@@ -90,15 +100,18 @@ impl TimeOrder {
             }
         };
         let bytes = self.bytes.hold(bytes);
-        self.held.push(Held { stream: stream as u32, bytes, what });
+        self.held.push(Held { stream: stream as u32, size: size as u32, bytes, what });
+        self.size += size;
         self.late += u64::from(timed.time() < self.released);
-        if self.bytes.len() + self.held.len() * size_of::<Held>() > MAX_HELD_BYTES {
+        // By what is in the file, not by what is kept of it: whoever reads a recording again decodes no
+        // sample early, and must meet everything in the same order.
+        if self.size + self.held.len() * size_of::<Held>() > MAX_HELD_BYTES {
             let middle = self.middle_time();
             self.release_until(middle, reader);
         }
     }
 
-    /// Nothing more comes.
+    /// Nothing more comes, or what comes may say how what is held is to be read.
     pub(super) fn finish(&mut self, reader: &mut Reader) {
         self.release_until(u64::MAX, reader);
     }
@@ -122,7 +135,7 @@ impl TimeOrder {
     }
 
     fn release_until(&mut self, limit: u64, reader: &mut Reader) {
-        let Self { held, spare, bytes, released, .. } = self;
+        let Self { held, spare, bytes, size, released, .. } = self;
         // Stable, and quick on what the rings have in order already.
         let places = places_by_numbers(held, |held| (held.time(), held.stream.into()));
         let count = places.partition_point(|&place| held[place].time() <= limit);
@@ -130,10 +143,16 @@ impl TimeOrder {
             let held = &held[place];
             reader.read_timed(held.timed(bytes));
             bytes.give_back(held.bytes);
+            *size -= held.size as usize;
             *released = held.time().max(*released);
         }
         spare.clear();
         spare.extend(places[count..].iter().map(|&place| held[place]));
         std::mem::swap(held, spare);
+        if bytes.is_sparse() {
+            let mut anew = HeldBytes::default();
+            held.iter_mut().for_each(|held| held.bytes = anew.hold(bytes.get(held.bytes)));
+            *bytes = anew;
+        }
     }
 }
