@@ -22,7 +22,8 @@ const GOALS: [Goal; 3] = [
     Goal { up_to_mb: f64::INFINITY, cpu: 0.25, memory: Some(0.25) },
 ];
 
-/// The share of linux-perf-data's CPU for reading, decoding and ordering to stay below.
+/// The share of linux-perf-data's CPU for reading, decoding and ordering to stay below. Version 0.13 takes a
+/// quarter of what it took when that was set: to read the file alone is 0.15 of it.
 const GOAL_IN_ORDER: f64 = 0.08;
 
 struct Goal {

@@ -71,6 +71,7 @@ impl<'a> Words<'a> {
     }
 
     /// The word at a place, counted from 0.
+    #[inline(always)]
     pub fn get(self, index: usize) -> Option<u64> {
         Some(self.order.u64(*self.bytes.get(index.checked_mul(8)?..)?.first_chunk()?))
     }
@@ -78,6 +79,7 @@ impl<'a> Words<'a> {
 
 /// Decodes the body of a SAMPLE record (what follows its header). `None` if a field up to and
 /// with the call chain would lie outside of the record.
+#[inline(always)]
 pub fn decode<'a>(
     layout: &SampleLayout,
     body: &'a [u8],
@@ -121,6 +123,7 @@ pub fn tail_start(layout: &SampleLayout, body: &[u8], order: ByteOrder) -> Optio
 
 /// Where in `body` the words of the call chain stand, whose count is at `at`; empty if the sample
 /// has none.
+#[inline(always)]
 fn call_chain_range(
     layout: &SampleLayout,
     body: &[u8],

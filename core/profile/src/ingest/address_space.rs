@@ -124,6 +124,7 @@ impl AddressSpace {
     }
 
     /// A sample meets it as it is now: this stays known.
+    #[inline(always)]
     pub(super) fn met(&mut self, all: &mut Mappings, of: impl Into<MappedIn>, row: usize) {
         if self.noted != Some(self.roots) {
             self.noted = Some(self.roots);

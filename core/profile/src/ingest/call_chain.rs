@@ -67,7 +67,7 @@ pub(super) enum Outermost {
 /// Makes stacks of chains; keeps what would otherwise be allocated for each.
 pub(super) struct CallChains {
     cache: Vec<CacheRow>,
-    gap: Gap,
+    gaps: [Gap; GAPS],
     /// Of each chain that waits its frames, outermost first, and [`Stacks::END`]. Those that are not
     /// known yet are numbers in `wanted`, as [`wanted_frame`] has them.
     frames: Vec<FrameId>,
@@ -93,9 +93,10 @@ pub struct Lookups {
     pub missed: u64,
 }
 
-/// Addresses of a process where nothing is mapped: those that were met last. Code without frame
+/// Addresses of a process where nothing is mapped: those that were met last of some. Code without frame
 /// pointers leaves data in the chains, and data that follow each other mostly lie together; a
-/// search among the mappings for each such word was a tenth of the time of reading.
+/// search among the mappings for each such word was a tenth of the time of reading. With one for all
+/// addresses twice as many words were searched for, and the page took 3 % longer.
 struct Gap {
     version: Version,
     addresses: Range<u64>,
@@ -113,7 +114,7 @@ impl Default for CallChains {
         let empty = CacheRow { address: u64::MAX, version: Version(0), frame: FrameId(0) };
         Self {
             cache: vec![empty; CACHE_ROWS],
-            gap: Gap { version: Version(0), addresses: 0..0 },
+            gaps: [const { Gap { version: Version(0), addresses: 0..0 } }; GAPS],
             frames: Vec::new(),
             wanted: Vec::new(),
             wanted_for: Vec::new(),
@@ -325,7 +326,8 @@ impl CallChains {
         address: u64,
     ) -> Option<FrameId> {
         let version = space.version();
-        if self.gap.version == version && self.gap.addresses.contains(&address) {
+        let known = &self.gaps[gap_of(address)];
+        if known.version == version && known.addresses.contains(&address) {
             return None;
         }
         let mut gap = None;
@@ -338,7 +340,7 @@ impl CallChains {
                 }
             });
         if let Some(addresses) = gap {
-            self.gap = Gap { version, addresses };
+            self.gaps[gap_of(address)] = Gap { version, addresses };
         }
         frame
     }
@@ -423,6 +425,15 @@ impl Walk {
     fn new(context: Context) -> Self {
         Self { context, exact: true, unmapped: 0, outermost: Outermost::Mapped }
     }
+}
+
+/// So many gaps are remembered, each of other addresses.
+const GAPS: usize = 16;
+
+/// By bits that tell small numbers, heaps, libraries and stacks apart, of which such data are: each has its own.
+#[inline(always)]
+fn gap_of(address: u64) -> usize {
+    (address >> 32) as usize % GAPS
 }
 
 fn cache_row(address: u64, version: Version) -> usize {

@@ -59,6 +59,7 @@ pub(super) struct DeferredSamples {
 
 impl DeferredSamples {
     /// The cookie that a call chain ends with.
+    #[inline(always)]
     pub(super) fn cookie(call_chain: Words<'_>) -> Option<u64> {
         let before_last = call_chain.len().checked_sub(2)?;
         let is_deferred = call_chain.get(before_last) == Some(CONTEXT_USER_DEFERRED);

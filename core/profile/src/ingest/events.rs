@@ -183,6 +183,7 @@ impl Events {
     }
 
     /// The event of a sample with this body; `None` if the file describes none with its id.
+    #[inline(always)]
     pub(super) fn of_sample(&self, body: &[u8], order: ByteOrder) -> Option<EventId> {
         self.find(|place| Some(order.u64(*body.get(place.sample..)?.first_chunk()?)))
     }

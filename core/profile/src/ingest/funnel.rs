@@ -98,14 +98,18 @@ enum Longer {
 
 impl CutChains {
     /// A chain of an event that asked for so many addresses; 0: for none in particular.
+    #[inline(always)]
     pub(super) fn note(&mut self, chain: Words<'_>, asked_for: u16, outermost: Outermost) {
         let limit = match asked_for {
             0 => DEFAULT_LIMIT,
             limit => usize::from(limit),
         };
-        if chain.len() < limit {
-            return;
+        if chain.len() >= limit {
+            self.note_long(chain, asked_for, limit, outermost);
         }
+    }
+
+    fn note_long(&mut self, chain: Words<'_>, asked_for: u16, limit: usize, outermost: Outermost) {
         let addresses = chain.iter().filter(|&word| word < CONTEXT_MARKER_MIN).count();
         match (asked_for, addresses) {
             (0, more) if more > DEFAULT_LIMIT => self.longer = Longer::Seen,
@@ -155,6 +159,7 @@ fn kernel_version(os_release: &str) -> Option<(u32, u32)> {
 
 impl Reader {
     /// Notes whether the call chain of a sample, or the part of it that came later, was cut.
+    #[inline(always)]
     pub(super) fn note_chain(
         &mut self,
         event: EventId,

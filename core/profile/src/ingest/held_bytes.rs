@@ -39,6 +39,7 @@ pub(super) struct Piece {
 
 impl HeldBytes {
     /// Holds a copy of `bytes`, which are no more than a record has.
+    #[inline(always)]
     pub(super) fn hold(&mut self, bytes: &[u8]) -> Piece {
         let has_room = |chunk: &Chunk| chunk.bytes.len() + bytes.len() <= CHUNK;
         let index = match self.filled {
@@ -79,12 +80,14 @@ impl HeldBytes {
     }
 
     /// The bytes of a piece.
+    #[inline(always)]
     pub(super) fn get(&self, piece: Piece) -> &[u8] {
         let start = piece.start as usize;
         &self.chunks[piece.chunk as usize].bytes[start..start + piece.length as usize]
     }
 
     /// Holds a piece no longer.
+    #[inline(always)]
     pub(super) fn give_back(&mut self, piece: Piece) {
         self.held -= piece.length as usize;
         let chunk = &mut self.chunks[piece.chunk as usize];

@@ -293,9 +293,12 @@ impl OffCpu {
     }
 
     /// If the thread had left and was not seen to come back, nobody knows when it did.
+    #[inline(always)]
     pub(super) fn runs(&mut self, tid: u32, time: u64) {
-        // A group of events samples the switch itself, all at one time.
-        if self.threads.get(&tid).is_some_and(|thread| thread.left.time < time) {
+        // Most recordings have no switches. A group of events samples the switch itself, all at one time.
+        if !self.threads.is_empty()
+            && self.threads.get(&tid).is_some_and(|thread| thread.left.time < time)
+        {
             self.threads.remove(&tid);
             self.unfinished += 1;
         }

@@ -84,7 +84,7 @@ impl Reader {
         let fields = PlainFields {
             time_nanos,
             ip,
-            weight: period.unwrap_or(self.events.default_weight(event)),
+            weight: period.unwrap_or_else(|| self.events.default_weight(event)),
             pid,
             tid,
             event: event.0 as u16,
@@ -95,6 +95,7 @@ impl Reader {
     }
 
     /// Adds the row of a plain sample, whose turn has come.
+    #[inline(always)]
     pub(super) fn add_plain(&mut self, PlainSample { fields, call_chain }: PlainSample<'_>) {
         let PlainFields { time_nanos, ip, weight, pid, tid, event, cpu, cpu_mode } = fields;
         self.kernel_symbols.begin();
