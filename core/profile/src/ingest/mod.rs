@@ -277,7 +277,6 @@ impl Records {
     }
 
     /// Lets a record of so many bytes wait for its turn.
-    #[inline(always)]
     fn hold(&mut self, stream: usize, timed: Timed<'_>, size: usize) {
         let Self { merge, time_order, reader, .. } = self;
         time_order.push(stream, timed, size, reader);

@@ -113,7 +113,7 @@ impl Reader {
         let outermost = self.call_chains.intern_later(&mut self.profile, chain);
         self.note_chain(event, call_chain, UserPart::InChain, outermost);
         let (thread, stack) = (task.thread, Stacks::EMPTY);
-        self.add_row(Sample { time_nanos, thread, stack, event, cpu, weight });
+        self.add_to_profile(Sample { time_nanos, thread, stack, event, cpu, weight });
         self.off_cpu.runs(tid, time_nanos);
     }
 }

@@ -265,12 +265,15 @@ impl Reader {
         }
     }
 
-    #[inline(always)]
-    pub(super) fn add_row(&mut self, row: Sample) {
-        if let Some(replay) = &mut self.replay {
-            replay.add(&row);
-            return;
+    fn add_row(&mut self, row: Sample) {
+        match &mut self.replay {
+            Some(replay) => replay.add(&row),
+            None => self.add_to_profile(row),
         }
+    }
+
+    #[inline(always)]
+    pub(super) fn add_to_profile(&mut self, row: Sample) {
         let counted = &mut self.profile.events[row.event.index()];
         counted.samples += 1;
         counted.weight = counted.weight.saturating_add(row.weight);
