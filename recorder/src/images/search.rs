@@ -307,12 +307,19 @@ impl<'a> Search<'a> {
                 let name = path.to_string_lossy().into_owned();
                 Some((Image::open_cached_kallsyms(&name, source, id), name))
             };
-            let ours = copies.open(id).and_then(|(path, file)| open(path, file));
-            if ours.is_some_and(|(image, name)| self.admit_symbols(image, &name)) {
+            let admit_copy = |search: &mut Self| {
+                let copy = copies.open(id).and_then(|(path, file)| open(path, file));
+                copy.is_some_and(|(image, name)| search.admit_symbols(image, &name))
+            };
+            if admit_copy(self) {
                 return;
             }
             if let Some(RunningSymbols { path, text, notes }) = kernels.running_symbols(id) {
                 copies.keep(id, &text);
+                // Where the names came from is the same the first time and later.
+                if admit_copy(self) {
+                    return;
+                }
                 let (name, source) = (path.to_string_lossy(), Box::new(SliceSource::new(text)));
                 if self.admit_symbols(Image::open_kallsyms(&name, source, &notes), &name) {
                     return;
