@@ -1,9 +1,11 @@
-//! Files that need no name: spooled standard input, answers that are not kept.
+//! Files that need no name, or none yet: spooled standard input, answers that are not kept, copies that are
+//! not complete.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,5 +33,44 @@ pub fn nameless_file() -> io::Result<File> {
                 return Err(io::Error::new(error.kind(), why));
             }
         }
+    }
+}
+
+/// What names of files begin with until they are complete.
+pub const PASSING: &str = ".perftab-";
+
+/// A file that is removed unless it gets a name.
+pub struct UnnamedFile {
+    path: PathBuf,
+    /// What it holds so far.
+    pub file: File,
+}
+
+impl UnnamedFile {
+    /// Makes one in a folder; `mode` is whom its name will let read it.
+    pub fn create(folder: &Path, mode: u32) -> io::Result<Self> {
+        let path = folder.join(format!("{PASSING}{}", unique_suffix()));
+        // Only the umask may take rights away; the owner's right to write is taken at the end.
+        let options = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(mode | 0o600)
+            .open(&path);
+        Ok(Self { file: options?, path })
+    }
+
+    /// Gives it its name, in the place of what has that.
+    pub fn rename_to(&self, place: &Path) -> io::Result<()> {
+        // So that nobody writes into it by accident.
+        let mode = self.file.metadata()?.permissions().mode() & 0o555;
+        self.file.set_permissions(fs::Permissions::from_mode(mode))?;
+        fs::rename(&self.path, place)
+    }
+}
+
+impl Drop for UnnamedFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
     }
 }

@@ -11,7 +11,8 @@ use super::{FrameId, StackId};
 pub struct Stacks {
     rows: Vec<Row>,
     index: IdTable,
-    /// By stack: the hash of its frames, from a beginning that no file can know. With `index`, what is only needed to add stacks.
+    /// By stack: the hash of its frames, from a beginning that no file can know. With `index`, what is
+    /// only needed to add stacks.
     hashes: Vec<u32>,
 }
 

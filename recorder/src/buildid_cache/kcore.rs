@@ -358,7 +358,7 @@ struct UnnamedFolder(PathBuf);
 
 impl UnnamedFolder {
     fn create(root: &Path) -> io::Result<Self> {
-        let path = root.join(format!("{}{}", super::store::PASSING, scratch::unique_suffix()));
+        let path = root.join(format!("{}{}", scratch::PASSING, scratch::unique_suffix()));
         fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Self(path))
     }

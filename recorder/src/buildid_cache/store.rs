@@ -6,9 +6,9 @@
 //! knows no lock; what it does meanwhile may take an entry away, but can't leave a wrong one.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -21,10 +21,8 @@ use super::layout::{self, EntryName, Part};
 use super::lookup::names_in;
 use crate::images::local;
 use crate::images::unpacked::unpacked;
-use crate::scratch;
+use crate::scratch::{self, PASSING, UnnamedFile};
 
-/// How files are called until they are complete.
-pub(super) const PASSING: &str = ".perftab-";
 /// A passing file older than this was left by a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -200,39 +198,6 @@ impl Cache {
                 let _ = remove_folder(&path);
             }
         }
-    }
-}
-
-/// A file that is removed unless it gets a name.
-struct UnnamedFile {
-    path: PathBuf,
-    file: File,
-}
-
-impl UnnamedFile {
-    fn create(folder: &Path, mode: u32) -> io::Result<Self> {
-        let path = folder.join(format!("{PASSING}{}", scratch::unique_suffix()));
-        // Only the umask may take rights away; the owner's right to write is taken at the end.
-        let options = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(mode | 0o600)
-            .open(&path);
-        Ok(Self { file: options?, path })
-    }
-
-    fn rename_to(&self, place: &Path) -> io::Result<()> {
-        // So that nobody writes into it by accident.
-        let mode = self.file.metadata()?.permissions().mode() & 0o555;
-        self.file.set_permissions(fs::Permissions::from_mode(mode))?;
-        fs::rename(&self.path, place)
-    }
-}
-
-impl Drop for UnnamedFile {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
     }
 }
 

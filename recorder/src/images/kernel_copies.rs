@@ -12,9 +12,9 @@
 //! that is somebody else's (`sudo -E`, a shared `$XDG_CACHE_HOME`), there are no copies.
 
 use std::cmp::Reverse;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use perftab_core::{Kallsyms, stamped_kallsyms};
@@ -24,7 +24,7 @@ use perftab_perfdata::format::BuildId;
 use super::local::open_regular;
 use crate::debuginfod_client;
 use crate::file_source::FileSource;
-use crate::scratch;
+use crate::scratch::{PASSING, UnnamedFile};
 
 /// Of so many kernels, each of which takes some 5 MB.
 const MOST_COPIES: usize = 4;
@@ -102,18 +102,11 @@ fn keep_in(folder: &Path, id: BuildId, text: &[u8]) -> io::Result<()> {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     // Several commands may do so at once, and each may be killed.
-    let passing = folder.join(format!("{PASSING}{}", scratch::unique_suffix()));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&passing)?;
-    let written = match Kallsyms::read(&SliceSource::new(text)) {
-        Ok(_) => file
-            .write_all(&stamped_kallsyms(id, &of_kernel(text)))
-            .and_then(|()| fs::rename(&passing, folder.join(id.to_string()))),
-        Err(_) => Err(io::ErrorKind::InvalidData.into()),
-    };
-    if written.is_err() {
-        let _ = fs::remove_file(&passing);
+    let mut copy = UnnamedFile::create(folder, 0o400)?;
+    if Kallsyms::read(&SliceSource::new(text)).is_ok() {
+        copy.file.write_all(&stamped_kallsyms(id, &of_kernel(text)))?;
+        copy.rename_to(&folder.join(id.to_string()))?;
     }
-    written?;
     forget_oldest(folder)
 }
 
@@ -122,9 +115,6 @@ fn of_kernel(text: &[u8]) -> Vec<u8> {
     let lines = text.split_inclusive(|&byte| byte == b'\n');
     lines.filter(|line| !line.contains(&b'\t')).flatten().copied().collect()
 }
-
-/// What names of copies begin with while they are written.
-const PASSING: &str = ".passing-";
 
 /// Removes copies until there are no more than [`MOST_COPIES`]: also what was left by commands that were
 /// killed. Nothing else that may be there.
@@ -143,6 +133,7 @@ fn forget_oldest(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
 
     const TEXT: &[u8] = b"\
 ffffffff81000000 T _text
@@ -164,6 +155,12 @@ ffffffffc0000800 t ext4_init\t[ext4]
         BuildId::new(&[first; 20]).expect("not all zero")
     }
 
+    /// A copy is not to be written to.
+    fn replace(path: &Path, bytes: &[u8]) {
+        fs::remove_file(path).expect("it is there");
+        fs::write(path, bytes).expect("it can be written");
+    }
+
     #[test]
     fn b23_a_copy_is_of_its_build_until_a_byte_changes() {
         let (home, copies) = copies();
@@ -178,10 +175,10 @@ ffffffffc0000800 t ext4_init\t[ext4]
         fs::write(path.with_file_name(id(8).to_string()), &copy).expect("it can be written");
         assert!(copies.open(id(8)).is_none());
         for broken in [&copy[..copy.len() - 1], &[&copy[..], b"ffffffff81002000 t x\n"].concat()] {
-            fs::write(&path, broken).expect("it can be written");
+            replace(&path, broken);
             assert!(copies.open_checked(id(7)).is_none());
         }
-        fs::write(&path, TEXT).expect("it can be written");
+        replace(&path, TEXT);
         assert!(copies.open(id(7)).is_none(), "nothing says which build it is of");
         copies.keep(id(7), TEXT);
         assert!(copies.open_checked(id(7)).is_some());
@@ -196,7 +193,7 @@ ffffffffc0000800 t ext4_init\t[ext4]
         let folder = copies.folder.clone().expect("it has one");
         fs::create_dir_all(&folder).expect("a folder");
         let old = std::time::SystemTime::UNIX_EPOCH;
-        for name in [".passing-7-1", "notes", ".hidden"] {
+        for name in [".perftab-7-1", "notes", ".hidden"] {
             let file = File::create(folder.join(name));
             file.and_then(|file| file.set_modified(old)).expect("a file");
         }
