@@ -62,9 +62,7 @@ impl FrameCoverage {
 
 /// Use of each DSO, by [`DsoId`], over all recorded events.
 pub fn dso_use(profile: &Profile) -> Vec<DsoUse> {
-    at_once(async |slice| {
-        StackUses::of(profile, &|_| true, slice).await.by_dso(profile, slice).await
-    })
+    Uses::of(profile).dsos
 }
 
 /// How much has names, over all recorded events. What is folded out of a snapshot counts as samples only.
@@ -88,11 +86,32 @@ impl Uses {
     }
 
     async fn of_rows(profile: &Profile, passes: &dyn Fn(usize) -> bool, slice: &Slice) -> Self {
-        let uses = StackUses::of(profile, passes, slice).await;
-        Self {
-            frames: uses.by_frame(profile, slice).await,
-            dsos: uses.by_dso(profile, slice).await,
+        let leaves = leaves(profile, passes, slice).await;
+        let classes = dso_classes(profile, slice).await;
+        let mut of_frames = vec![(0_u64, 0_u64); profile.frames.len()];
+        let mut dsos = vec![DsoUse::default(); profile.dsos.len()];
+        let mut totals = leaves.clone();
+        // Prefixes have lower numbers: what passes through a stack is known when its turn comes.
+        let mut from_the_last = 0..leaves.len();
+        while let Some(part) = slice.part(&mut from_the_last).await {
+            for stack in part.map(|place| leaves.len() - 1 - place) {
+                let (leaf, total) = (leaves[stack], totals[stack]);
+                let of_stack = profile.stacks.get(StackId(stack as u32));
+                let Some((prefix, frame)) = of_stack else { continue };
+                let before = &mut totals[prefix.index()];
+                *before = before.saturating_add(total);
+                let of_frame = &mut of_frames[frame.index()];
+                *of_frame = (of_frame.0.saturating_add(leaf), of_frame.1.saturating_add(total));
+                let dso = profile.frames.get(frame).dso;
+                let of_dso = &mut dsos[dso.index()];
+                of_dso.leaf_samples = of_dso.leaf_samples.saturating_add(leaf);
+                if classes[prefix.index()] & class(dso) == 0 || !is_on(profile, prefix, dso) {
+                    of_dso.samples = of_dso.samples.saturating_add(total);
+                }
+            }
         }
+        let samples = totals.first().copied().unwrap_or_default();
+        Self { frames: FrameUses { uses: of_frames, samples }, dsos }
     }
 }
 
@@ -107,9 +126,7 @@ pub struct FrameUses {
 impl FrameUses {
     /// Goes through all samples.
     pub fn of(profile: &Profile) -> Self {
-        at_once(async |slice| {
-            StackUses::of(profile, &|_| true, slice).await.by_frame(profile, slice).await
-        })
+        Uses::of(profile).frames
     }
 
     /// How much of it has names now.
@@ -178,74 +195,36 @@ pub async fn filtered(
     Uses::of_rows(profile, &passes, slice).await
 }
 
-/// By stack: recorded samples that end in it, and that pass through it.
-struct StackUses(Vec<(u64, u64)>);
-
-impl StackUses {
-    async fn of(profile: &Profile, passes: &dyn Fn(usize) -> bool, slice: &Slice) -> Self {
-        let mut uses = vec![(0_u64, 0_u64); profile.stacks.len()];
-        let mut rows = 0..profile.samples.len();
-        while let Some(part) = slice.part(&mut rows).await {
-            for row in profile.recorded_rows_of(part).filter(|&row| passes(row)) {
-                let (leaf, _) = &mut uses[profile.samples.stack[row].index()];
-                *leaf = leaf.saturating_add(profile.samples.count(row));
-            }
+/// Recorded samples by the stack that they end in.
+async fn leaves(profile: &Profile, passes: &dyn Fn(usize) -> bool, slice: &Slice) -> Vec<u64> {
+    let mut leaves = vec![0_u64; profile.stacks.len()];
+    let mut rows = 0..profile.samples.len();
+    while let Some(part) = slice.part(&mut rows).await {
+        for row in profile.recorded_rows_of(part).filter(|&row| passes(row)) {
+            let leaf = &mut leaves[profile.samples.stack[row].index()];
+            *leaf = leaf.saturating_add(profile.samples.count(row));
         }
-        // Prefixes have lower numbers.
-        let mut from_the_last = 0..uses.len();
-        while let Some(part) = slice.part(&mut from_the_last).await {
-            for stack in part.map(|place| profile.stacks.len() - 1 - place) {
-                let (leaf, total) = &mut uses[stack];
-                *total = total.saturating_add(*leaf);
-                let through = *total;
-                if let Some((prefix, _)) = profile.stacks.get(StackId(stack as u32)) {
-                    let (_, before) = &mut uses[prefix.index()];
-                    *before = before.saturating_add(through);
-                }
-            }
-        }
-        Self(uses)
     }
+    leaves
+}
 
-    async fn by_frame(&self, profile: &Profile, slice: &Slice) -> FrameUses {
-        let mut uses = vec![(0_u64, 0_u64); profile.frames.len()];
-        let mut stacks = 0..self.0.len();
-        while let Some(part) = slice.part(&mut stacks).await {
-            for stack in part {
-                let (leaf, total) = self.0[stack];
-                if let Some((_, frame)) = profile.stacks.get(StackId(stack as u32)) {
-                    let frame = &mut uses[frame.index()];
-                    *frame = (frame.0.saturating_add(leaf), frame.1.saturating_add(total));
-                }
+/// By stack: the classes of the DSOs that are on it.
+async fn dso_classes(profile: &Profile, slice: &Slice) -> Vec<u64> {
+    let mut classes: Vec<u64> = vec![0; profile.stacks.len()];
+    let mut stacks = 0..classes.len();
+    while let Some(part) = slice.part(&mut stacks).await {
+        for stack in part {
+            if let Some((prefix, frame)) = profile.stacks.get(StackId(stack as u32)) {
+                classes[stack] = classes[prefix.index()] | class(profile.frames.get(frame).dso);
             }
         }
-        FrameUses { uses, samples: self.0.first().map_or(0, |&(_, total)| total) }
     }
+    classes
+}
 
-    async fn by_dso(&self, profile: &Profile, slice: &Slice) -> Vec<DsoUse> {
-        let mut uses = vec![DsoUse::default(); profile.dsos.len()];
-        // By stack: which of 64 classes of DSOs are on it. With more DSOs than classes the bit only
-        // says that a walk is needed.
-        let mut classes: Vec<u64> = vec![0; self.0.len()];
-        let mut stacks = 0..self.0.len();
-        while let Some(part) = slice.part(&mut stacks).await {
-            for stack in part {
-                let (leaf, total) = self.0[stack];
-                let of_stack = profile.stacks.get(StackId(stack as u32));
-                let Some((prefix, frame)) = of_stack else { continue };
-                let dso = profile.frames.get(frame).dso;
-                let class = 1 << (dso.0 % 64);
-                let above = classes[prefix.index()];
-                let uses = &mut uses[dso.index()];
-                uses.leaf_samples = uses.leaf_samples.saturating_add(leaf);
-                if above & class == 0 || !is_on(profile, prefix, dso) {
-                    uses.samples = uses.samples.saturating_add(total);
-                }
-                classes[stack] = above | class;
-            }
-        }
-        uses
-    }
+/// One of 64 classes of DSOs. With more DSOs than classes it only says that a walk is needed.
+fn class(dso: DsoId) -> u64 {
+    1 << (dso.0 % 64)
 }
 
 fn is_on(profile: &Profile, stack: StackId, dso: DsoId) -> bool {

@@ -201,6 +201,9 @@ impl GroupSums {
 
     /// The stacks of each group with these names that samples were met of.
     fn by_group(self, names: Vec<Vec<StringId>>) -> Vec<GroupWeights> {
+        if names.len() == 1 && self.others.is_empty() {
+            return of_one_group(self.first, names);
+        }
         let mut counts = vec![0; names.len()];
         let groups = self.first.iter().map(|it| it.0).chain(self.others.iter().map(|it| it.0));
         groups.filter(|&group| group != NO_GROUP).for_each(|group| counts[group as usize] += 1);
@@ -227,6 +230,14 @@ impl GroupSums {
         }
         others.for_each(|(group, stack, sum)| each(group, stack, sum));
     }
+}
+
+/// What was met, where there is only one group: in the memory of the column, whose places are as large.
+fn of_one_group(first: Vec<(u32, Sum)>, names: Vec<Vec<StringId>>) -> Vec<GroupWeights> {
+    let met = first.into_iter().enumerate().filter(|(_, (group, _))| *group != NO_GROUP);
+    let stacks: Vec<_> = met.map(|(stack, (_, sum))| (StackId(stack as u32), sum)).collect();
+    let names = names.into_iter().next().filter(|_| !stacks.is_empty());
+    names.map(|groups| GroupWeights { number: 0, groups, stacks }).into_iter().collect()
 }
 
 /// The groups that threads are of.
