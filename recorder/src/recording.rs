@@ -4,10 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::sync::mpsc::{self, SendError, SyncSender};
+use std::thread;
 
 use anyhow::{Context, bail};
 use perftab_core::session::{
-    Opening, RecordedFiles, Replay, SampleWatcher, Session, StackDumps, WantedBytes,
+    Opening, Packing, RecordedFiles, Replay, SampleWatcher, Session, StackDumps, UnpackAhead,
+    Unpacked, WantedBytes,
 };
 use perftab_perfdata::decode::ByteSource;
 
@@ -19,6 +22,8 @@ use crate::scratch;
 /// What `perf record` and `perftab record` call a recording.
 pub const USUAL_NAME: &str = "perf.data";
 const BLOCK: usize = 1 << 20;
+/// Pieces that are unpacked and wait to be read: each has a quarter of a MiB, or a little more.
+const UNPACKED_AHEAD: usize = 8;
 /// Characters of a name in a message: a link with anything before it is taken for a file's.
 const SHOWN: usize = 300;
 
@@ -46,6 +51,8 @@ enum Completeness {
 trait Reads {
     fn wants(&self) -> Option<WantedBytes>;
     fn push(&mut self, block: &[u8]);
+    fn packing(&self) -> Option<Packing>;
+    fn push_unpacked(&mut self, unpacked: Unpacked);
 }
 
 impl Reads for Opening {
@@ -56,6 +63,14 @@ impl Reads for Opening {
     fn push(&mut self, block: &[u8]) {
         self.push(block);
     }
+
+    fn packing(&self) -> Option<Packing> {
+        self.packing()
+    }
+
+    fn push_unpacked(&mut self, unpacked: Unpacked) {
+        self.push_unpacked(unpacked);
+    }
 }
 
 impl Reads for Replay {
@@ -65,6 +80,14 @@ impl Reads for Replay {
 
     fn push(&mut self, block: &[u8]) {
         self.push(block);
+    }
+
+    fn packing(&self) -> Option<Packing> {
+        self.packing()
+    }
+
+    fn push_unpacked(&mut self, unpacked: Unpacked) {
+        self.push_unpacked(unpacked);
     }
 }
 
@@ -230,16 +253,79 @@ impl Recording {
         reading: &mut R,
         after_block: &mut dyn FnMut(&R) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
+        if let Some(packing) = reading.packing() {
+            return self.push_unpacked(&sources[0], packing, reading, after_block);
+        }
         let mut block = vec![0; BLOCK];
-        while let Some(wanted) = reading.wants() {
-            let length = usize::try_from(wanted.length).unwrap_or(BLOCK).min(BLOCK);
-            let count = sources[wanted.part]
-                .read_some(wanted.offset, &mut block[..length])
-                .with_context(|| format!("{}: reading at byte {}", self.name, wanted.offset))?;
-            reading.push(&block[..count]);
+        while let Some(WantedBytes { part, offset, length }) = reading.wants() {
+            reading.push(self.read_block(&sources[part], offset, length, &mut block)?);
             after_block(reading)?;
         }
         Ok(())
+    }
+
+    /// The same, where another thread unpacks.
+    fn push_unpacked<R: Reads>(
+        &self,
+        source: &FileSource,
+        packing: Packing,
+        reading: &mut R,
+        after_block: &mut dyn FnMut(&R) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let (sender, receiver) = mpsc::sync_channel(UNPACKED_AHEAD);
+        thread::scope(|scope| {
+            thread::Builder::new().name("unpack".to_owned()).spawn_scoped(scope, move || {
+                // Nobody listens any more if the reading has ended early.
+                let _ended = self.unpack(source, packing, &sender);
+            })?;
+            while reading.wants().is_some()
+                && let Ok(unpacked) = receiver.recv()
+            {
+                reading.push_unpacked(unpacked?);
+                after_block(reading)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Sends what is unpacked; an error is that nobody wants it.
+    fn unpack(
+        &self,
+        source: &FileSource,
+        packing: Packing,
+        to: &SyncSender<anyhow::Result<Unpacked>>,
+    ) -> Result<(), SendError<anyhow::Result<Unpacked>>> {
+        let mut ahead = UnpackAhead::new(packing);
+        let mut memory = vec![0; BLOCK];
+        while let Some((offset, length)) = ahead.wants() {
+            match self.read_block(source, offset, length, &mut memory) {
+                Err(error) => return to.send(Err(error)),
+                Ok([]) if length > 0 => {
+                    ahead.end_early().map_or(Ok(()), |unpacked| to.send(Ok(unpacked)))?;
+                }
+                Ok(mut block) => {
+                    while let Some(unpacked) = ahead.push(&mut block) {
+                        to.send(Ok(unpacked))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Some of the bytes from `offset` on, at most `length`; none where the file has ended.
+    fn read_block<'m>(
+        &self,
+        source: &FileSource,
+        offset: u64,
+        length: u64,
+        memory: &'m mut [u8],
+    ) -> anyhow::Result<&'m [u8]> {
+        let length = usize::try_from(length).unwrap_or(BLOCK).min(BLOCK);
+        let count = source
+            .read_some(offset, &mut memory[..length])
+            .with_context(|| format!("{}: reading at byte {offset}", self.name))?;
+        Ok(&memory[..count])
     }
 
     /// What this machine says of the build-ids of its files, which were read as they were written.

@@ -53,7 +53,9 @@ use perftab_snapshot::{Facts, Fidelity};
 use perftab_views::coverage::{FrameUses, Uses};
 
 pub use perftab_images::{AdmittedFile, NotUsed, OfferReport, OfferStep, UsedFile};
-pub use perftab_profile::ingest::{SampleWatcher, StackDumps, WatchedSample};
+pub use perftab_profile::ingest::{
+    Rest, SampleWatcher, StackDumps, UnpackFailure, Unpacked, UnpackedChunk, WatchedSample,
+};
 
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
 pub use breakdown::{Breakdown, BreakdownRow, Cell};
@@ -77,7 +79,7 @@ pub use info::{
 };
 pub use names::NamingProgress;
 pub use occurrence::OccurrenceRequest;
-pub use opening::{Opening, OpeningProgress, WantedBytes};
+pub use opening::{Opening, OpeningProgress, PackedForm, Packing, UnpackAhead, WantedBytes};
 pub use perftab_views::build::TreeDetail;
 pub use questions::{Answer, Arguments, Asked, ComparedAnswer, ComparedQuestion, Question};
 pub use ranges::RangePreview;

@@ -1,6 +1,6 @@
 //! A recording read once more, sample by sample, beside the session that was made of it.
 
-use super::{Opening, WantedBytes};
+use super::{Opening, Packing, Unpacked, WantedBytes};
 
 /// A second reading. It takes the same bytes as the first, whatever the recording's form, and shows
 /// each sample with what the profile does not keep: raw call chain, registers, branches, fields, and the
@@ -40,6 +40,16 @@ impl Replay {
     /// Takes the bytes from where [`Self::wants`] says on, as [`Opening::push`] does.
     pub fn push(&mut self, block: &[u8]) {
         self.opening.push(block);
+    }
+
+    /// As [`Opening::packing`].
+    pub fn packing(&self) -> Option<Packing> {
+        self.opening.packing()
+    }
+
+    /// As [`Opening::push_unpacked`].
+    pub fn push_unpacked(&mut self, unpacked: Unpacked) {
+        self.opening.push_unpacked(unpacked);
     }
 
     /// Ends it: the samples that were still held back are shown now.

@@ -19,3 +19,4 @@ mod seeds;
 mod so_far;
 mod tidy;
 mod times;
+mod unpack_ahead;

@@ -11,6 +11,7 @@
 mod address_space;
 mod build_ids;
 mod call_chain;
+mod compressed;
 mod deferred;
 mod doubt;
 mod embedded;
@@ -31,6 +32,7 @@ mod simpleperf_symbols;
 mod stream;
 mod tasks;
 mod time_order;
+mod unpack_ahead;
 mod user_part;
 mod walker;
 mod warnings;
@@ -42,7 +44,6 @@ use perftab_perfdata::decode::features::Features;
 use perftab_perfdata::decode::header::{Header, RecordingEnd, Section};
 use perftab_perfdata::decode::records::decode_feature;
 use perftab_perfdata::decode::sample_tail::NO_STACK_DUMP;
-use perftab_perfdata::decode::wrapper::UnpackError;
 use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::header::{MAGIC_BIG, MAGIC_LITTLE};
@@ -51,6 +52,7 @@ use perftab_perfdata::text::printable;
 use reader::Reader;
 use stream::{Stream, StreamSink};
 use time_order::{TimeOrder, Timed};
+use unpack_ahead::ChunksAhead;
 use walker::{Damage, Entry, Sink};
 use warnings::Warnings;
 
@@ -58,6 +60,7 @@ use crate::EmbeddedSymbols;
 use crate::Profile;
 
 pub use call_chain::Lookups;
+pub use unpack_ahead::{RecordsAhead, Rest, UnpackFailure, Unpacked, UnpackedChunk};
 pub use user_part::UserPart;
 pub use watch::{SampleWatcher, StackDumps, WatchedSample};
 
@@ -166,8 +169,21 @@ impl Ingest {
 
     /// Takes the next bytes of a stream, cut anywhere.
     pub fn push(&mut self, stream: usize, block: &[u8]) {
+        self.push_with(stream, block, None);
+    }
+
+    /// Takes the next bytes of a stream with what a [`RecordsAhead`] unpacked of them. All of the stream has to
+    /// come so.
+    pub fn push_unpacked(&mut self, stream: usize, unpacked: &Unpacked) {
+        self.push_with(stream, &unpacked.packed, Some(ChunksAhead::of(unpacked)));
+        if unpacked.rest == Rest::Nothing {
+            self.end(stream);
+        }
+    }
+
+    fn push_with(&mut self, stream: usize, block: &[u8], ahead: Option<ChunksAhead<'_>>) {
         let Some(from) = self.streams.get_mut(stream) else { return };
-        from.push(block, &mut self.records.of(stream));
+        from.push(block, ahead, &mut self.records.of(stream));
         self.records.reader.find_stacks();
         if from.wants().is_none() {
             self.end(stream);
@@ -371,9 +387,9 @@ impl StreamSink for RecordsOf<'_> {
         self.records.reader.count(RecordType::FINISHED_ROUND);
     }
 
-    fn unpacking_failed(&mut self, offset: u64, error: &UnpackError) {
+    fn unpacking_failed(&mut self, offset: u64, failure: &UnpackFailure) {
         self.records.reader.warnings.add(WarningKind::Unpacking, Some(offset), || {
-            format!("Compressed records from there on could not be read: {error}.")
+            format!("Compressed records from there on could not be read: {}.", failure.message)
         });
     }
 }

@@ -3,19 +3,13 @@
 //! A recording has one stream; one in a folder has one for each file of it. Compressed records are
 //! chunks of one zstd stream per stream, whose content is records again. Those may straddle
 //! chunks, and stand between records that are not compressed.
-//!
-//! The decoder holds bytes back, so what is in a chunk comes out when later ones are read. All
-//! that compressed records have in common with the others is the rounds: a round that ends between
-//! two chunks ends when what is in the first of them has come out.
-
-use std::collections::VecDeque;
 
 use perftab_perfdata::decode::ByteOrder;
-use perftab_perfdata::decode::compressed::ZstdStream;
 use perftab_perfdata::decode::records::RecordHeader;
-use perftab_perfdata::decode::wrapper::UnpackError;
 use perftab_perfdata::format::record::{RECORD_HEADER_SIZE, RecordType};
 
+use super::compressed::{Compressed, chunk_of};
+use super::unpack_ahead::{ChunksAhead, UnpackFailure};
 use super::walker::{Damage, Entry, Sink, Walker};
 
 /// Fewer bytes that nobody needs are read and dropped: a host that reads ahead has them already.
@@ -29,7 +23,7 @@ pub(super) trait StreamSink: Sink {
     fn round_passed_over(&mut self);
 
     /// Packed records could not be unpacked.
-    fn unpacking_failed(&mut self, offset: u64, error: &UnpackError);
+    fn unpacking_failed(&mut self, offset: u64, failure: &UnpackFailure);
 }
 
 /// The records of one file.
@@ -55,31 +49,6 @@ struct Reassembly {
     split: Vec<u8>,
 }
 
-struct Compressed {
-    zstd: ZstdStream,
-    walker: Walker,
-    unpacked: Vec<u8>,
-    /// Bytes that have come out.
-    out: u64,
-    /// Rounds that end when more have.
-    rounds: VecDeque<Round>,
-    state: State,
-}
-
-/// One round or several that end at one place in what comes out.
-struct Round {
-    end: u64,
-    header: RecordHeader,
-    times: u64,
-}
-
-impl Round {
-    fn finish(&self, offset: u64, sink: &mut impl StreamSink) {
-        (0..self.times)
-            .for_each(|_| sink.record(Entry { offset, header: self.header, bytes: &[] }));
-    }
-}
-
 impl Stream {
     /// The bytes from `offset` to before `end`.
     pub(super) fn new(order: ByteOrder, offset: u64, end: u64) -> Self {
@@ -99,12 +68,26 @@ impl Stream {
         self.reassembly.compressed.is_some()
     }
 
-    /// Takes the next bytes; what lies behind its end is ignored.
-    pub(super) fn push(&mut self, block: &[u8], sink: &mut impl StreamSink) {
+    /// Takes the next bytes, with what came out of the compressed records among them if they were unpacked
+    /// before; then so were all. What lies behind the end is ignored.
+    pub(super) fn push(
+        &mut self,
+        block: &[u8],
+        ahead: Option<ChunksAhead<'_>>,
+        sink: &mut impl StreamSink,
+    ) {
         let Some((_, wanted)) = self.wants() else { return };
         let length = usize::try_from(wanted).unwrap_or(usize::MAX).min(block.len());
-        self.walker
-            .push(&block[..length], &mut FileRecordSink { reassembly: &mut self.reassembly, sink });
+        let Self { walker, reassembly, .. } = self;
+        let mut sink = FileRecordSink { reassembly, ahead, sink };
+        walker.push(&block[..length], &mut sink);
+        let FileRecordSink { reassembly, ahead, .. } = sink;
+        if let Some(mut chunks) = ahead
+            && let Some(chunk) = chunks.next()
+            && let Some(compressed) = &mut reassembly.compressed
+        {
+            compressed.hold_back(chunk.bytes);
+        }
     }
 
     /// Passes over bytes that nobody needs, where they are many: the next one that is wanted does
@@ -139,6 +122,7 @@ impl Stream {
 /// Takes the records of a stream as they stand in the file.
 struct FileRecordSink<'a, S> {
     reassembly: &'a mut Reassembly,
+    ahead: Option<ChunksAhead<'a>>,
     sink: &'a mut S,
 }
 
@@ -151,18 +135,10 @@ impl<S: StreamSink> Sink for FileRecordSink<'_, S> {
             return;
         }
         self.sink.record(entry);
-        let body = &entry.bytes[RECORD_HEADER_SIZE..];
         match entry.header.record_type {
-            RecordType::COMPRESSED => self.reassembly.unpack(entry.offset, body, self.sink),
-            RecordType::COMPRESSED2 => {
-                // `u64 size`, then that many bytes and padding.
-                let Some((size, chunk)) = body.split_first_chunk() else { return };
-                let size = usize::try_from(self.reassembly.order.u64(*size)).unwrap_or(usize::MAX);
-                let chunk = &chunk[..size.min(chunk.len())];
-                self.reassembly.unpack(entry.offset, chunk, self.sink);
-            }
+            RecordType::COMPRESSED | RecordType::COMPRESSED2 => self.compressed(entry),
             RecordType::SIMPLEPERF_SPLIT if self.reassembly.split.len() <= MAX_SPLIT => {
-                self.reassembly.split.extend_from_slice(body);
+                self.reassembly.split.extend_from_slice(&entry.bytes[RECORD_HEADER_SIZE..]);
             }
             RecordType::SIMPLEPERF_SPLIT_END => self.reassembly.join(entry.offset, self.sink),
             _ => {}
@@ -174,116 +150,30 @@ impl<S: StreamSink> Sink for FileRecordSink<'_, S> {
     }
 }
 
-impl Reassembly {
-    /// Unpacks a chunk, which stands in the record at `offset`, and reads on in what it gives.
-    fn unpack(&mut self, offset: u64, chunk: &[u8], sink: &mut impl StreamSink) {
-        let order = self.order;
-        let new = || Box::new(Compressed::new(order));
-        self.compressed.get_or_insert_with(new).unpack(offset, chunk, sink);
+impl<S: StreamSink> FileRecordSink<'_, S> {
+    /// Reads on in what is in a compressed record.
+    fn compressed(&mut self, entry: Entry<'_>) {
+        let Self { reassembly, ahead, sink } = self;
+        let Some(chunk) = chunk_of(entry, reassembly.order) else { return };
+        let compressed = &mut reassembly.compressed;
+        let compressed = compressed.get_or_insert_with(|| Compressed::new(reassembly.order));
+        match ahead {
+            None => compressed.unpack(entry.offset, chunk, *sink),
+            Some(chunks) => {
+                if let Some(chunk) = chunks.next() {
+                    compressed.take(entry.offset, chunk, *sink);
+                }
+            }
+        }
     }
+}
 
+impl Reassembly {
     /// The record that simpleperf has split is complete.
     fn join(&mut self, offset: u64, sink: &mut impl StreamSink) {
         let record = std::mem::take(&mut self.split);
         if let Some((header, bytes, _)) = RecordHeader::split(&record, self.order) {
             sink.record(Entry { offset, header, bytes });
         }
-    }
-}
-
-impl Compressed {
-    fn new(order: ByteOrder) -> Self {
-        Self {
-            zstd: ZstdStream::default(),
-            walker: Walker::new(order, 0),
-            unpacked: Vec::new(),
-            out: 0,
-            rounds: VecDeque::new(),
-            state: State::Reading,
-        }
-    }
-
-    fn unpack(&mut self, offset: u64, chunk: &[u8], sink: &mut impl StreamSink) {
-        if self.state == State::Ended {
-            return;
-        }
-        self.unpacked.clear();
-        let done = self.zstd.push(chunk, &mut self.unpacked);
-        self.walk(offset, sink);
-        if let Err(error) = done {
-            sink.unpacking_failed(offset, &error);
-            self.state = State::Ended;
-        }
-    }
-
-    /// A round ended after the chunks that were unpacked.
-    fn finish_round(&mut self, entry: Entry<'_>, sink: &mut impl StreamSink) {
-        let end = match self.state {
-            State::Reading => self.zstd.decoded(),
-            State::Ended => Some(self.out),
-        };
-        let Some(end) = end else {
-            // Where it ends cannot be told until a window has come out. A round that ended too late
-            // would let records go on that older ones follow; one that never ends holds some more
-            // of them back.
-            sink.round_passed_over();
-            return;
-        };
-        if end <= self.out {
-            sink.record(entry);
-            return;
-        }
-        match self.rounds.back_mut() {
-            Some(last) if last.end == end => last.times += 1,
-            _ => self.rounds.push_back(Round { end, header: entry.header, times: 1 }),
-        }
-    }
-
-    /// Reads what has come out, and ends rounds where they end in it.
-    fn walk(&mut self, offset: u64, sink: &mut impl StreamSink) {
-        let Self { walker, unpacked, out, rounds, .. } = self;
-        let mut rest = &unpacked[..];
-        loop {
-            let next = rounds.front().map_or(u64::MAX, |round| round.end);
-            let length = usize::try_from(next.saturating_sub(*out)).unwrap_or(usize::MAX);
-            let (piece, after) = rest.split_at(length.min(rest.len()));
-            walker.push(piece, &mut UnpackedRecordSink { offset, sink });
-            *out += piece.len() as u64;
-            rest = after;
-            if rounds.front().is_none_or(|round| round.end > *out) {
-                return;
-            }
-            if let Some(round) = rounds.pop_front() {
-                round.finish(offset, sink);
-            }
-        }
-    }
-
-    /// No chunk follows; the stream ends at `offset`.
-    fn finish(&mut self, offset: u64, sink: &mut impl StreamSink) {
-        if self.state == State::Reading {
-            self.state = State::Ended;
-            self.unpacked.clear();
-            self.zstd.finish(&mut self.unpacked);
-            self.walk(offset, sink);
-            self.walker.finish(0, &mut UnpackedRecordSink { offset, sink });
-        }
-        self.rounds.drain(..).for_each(|round| round.finish(offset, sink));
-    }
-}
-
-/// Takes the records that came out of a compressed one, whose offset they get.
-struct UnpackedRecordSink<'a, S> {
-    offset: u64,
-    sink: &'a mut S,
-}
-
-impl<S: Sink> Sink for UnpackedRecordSink<'_, S> {
-    fn record(&mut self, entry: Entry<'_>) {
-        self.sink.record(Entry { offset: self.offset, ..entry });
-    }
-
-    fn damage(&mut self, _: u64, damage: Damage<'_>) {
-        self.sink.damage(self.offset, damage);
     }
 }

@@ -1,19 +1,22 @@
 //! From the first byte of a recording to a [`Session`].
 
+mod unpack_ahead;
 mod wrapped;
 
 use perftab_perfdata::decode::ByteSource;
-use perftab_perfdata::decode::features::Features;
+use perftab_perfdata::decode::features::{Compression, Features};
 use perftab_perfdata::decode::header::{Header, Section};
 use perftab_perfdata::decode::wrapper::Wrapper;
 use perftab_perfdata::error::{DecodeError, DecodeErrorKind, Warning, WarningKind};
 use perftab_perfdata::text::grouped;
 use perftab_profile::ingest::{
-    Ingest, Ingested, Lookups, RecordCompression, SampleWatcher, StackDumps,
+    Ingest, Ingested, Lookups, RecordCompression, SampleWatcher, StackDumps, Unpacked,
 };
 use wrapped::PackedRecording;
 
 use crate::session::{FormatInfo, Replay, Session};
+
+pub use unpack_ahead::{PackedForm, Packing, UnpackAhead};
 
 /// A recording that is being read: what a host does is the same for every form of it.
 ///
@@ -48,6 +51,7 @@ struct PlainRecording {
     lengths: Vec<u64>,
     total: u64,
     jumped: u64,
+    packing: Option<Packing>,
 }
 
 /// Bytes to be pushed next.
@@ -126,6 +130,24 @@ impl Opening {
         match &mut self.reading {
             Reading::Plain(plain) => plain.push(block),
             Reading::Wrapped(wrapped) => wrapped.push(block),
+        }
+    }
+
+    /// What is packed in it, where a host may unpack that on another thread: `None` if nothing is, or in several files.
+    /// Only before the first push.
+    pub fn packing(&self) -> Option<Packing> {
+        match &self.reading {
+            Reading::Plain(plain) => plain.packing,
+            Reading::Wrapped(wrapped) => Some(wrapped.packing()),
+        }
+    }
+
+    /// Takes what an [`UnpackAhead`] made of the packed bytes, in the place of these. All have to come so.
+    pub fn push_unpacked(&mut self, unpacked: Unpacked) {
+        self.pushed = self.pushed.saturating_add(unpacked.taken);
+        match &mut self.reading {
+            Reading::Plain(plain) => plain.push_unpacked(&unpacked),
+            Reading::Wrapped(wrapped) => wrapped.push_unpacked(unpacked),
         }
     }
 
@@ -222,6 +244,8 @@ impl PlainRecording {
         let beside = lengths[1..].iter().map(|&size| Section { offset: 0, size });
         let streams: Vec<Section> = std::iter::once(header.data).chain(beside).collect();
         let is_part_of_folder = features.directory.is_some();
+        let is_zstd = |how: Compression| how.algorithm == Compression::ZSTD;
+        let is_packed = features.compression.is_some_and(is_zstd) && more.is_empty();
         let mut ingest = Ingest::new(&header, features, &streams);
         match (is_part_of_folder, more.is_empty()) {
             (true, true) => ingest.warn(
@@ -236,8 +260,14 @@ impl PlainRecording {
         }
         let in_main = lengths[0].saturating_sub(header.data.offset).min(header.data.size);
         let total = lengths[1..].iter().fold(in_main, |sum, length| sum.saturating_add(*length));
-        let mut plain = Self { ingest, lengths, total, jumped: 0 };
+        let mut plain = Self { ingest, lengths, total, jumped: 0, packing: None };
         plain.end_what_is_over();
+        plain.packing = plain.wants().filter(|_| is_packed).map(|wanted| Packing {
+            begin: wanted.offset,
+            end: wanted.offset.saturating_add(wanted.length),
+            passes: 1,
+            form: PackedForm::Records(header.order),
+        });
         Ok((plain, format))
     }
 
@@ -258,6 +288,12 @@ impl PlainRecording {
                 self.jumped = self.jumped.saturating_add(self.ingest.jump(part));
             }
         }
+        self.end_what_is_over();
+    }
+
+    fn push_unpacked(&mut self, unpacked: &Unpacked) {
+        let Some(WantedBytes { part, .. }) = self.wants() else { return };
+        self.ingest.push_unpacked(part, unpacked);
         self.end_what_is_over();
     }
 

@@ -10,13 +10,15 @@
 
 use perftab_perfdata::decode::features::Features;
 use perftab_perfdata::decode::header::{Form, Header, Start};
-use perftab_perfdata::decode::wrapper::{UnpackError, Unwrap, Wrapper};
+use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
 use perftab_perfdata::decode::{ByteSource, ReadError};
 use perftab_perfdata::error::{DecodeError, DecodeErrorKind, WarningKind};
 use perftab_profile::Profile;
-use perftab_profile::ingest::{Ingest, Ingested, Lookups, SampleWatcher, StackDumps};
+use perftab_profile::ingest::{
+    Ingest, Ingested, Lookups, Rest, SampleWatcher, StackDumps, UnpackFailure, Unpacked,
+};
 
-use super::WantedBytes;
+use super::{PackedForm, Packing, WantedBytes};
 use crate::session::FormatInfo;
 
 /// What is kept of the bytes before the records; real ones have some KB.
@@ -168,7 +170,24 @@ impl PackedRecording {
         };
         // On to the end even where no records can be read any more: the checksum stands there.
         if is_last || pushed.is_err() {
-            self.finish_pass(pushed);
+            self.finish_pass(pushed.err().as_ref().map(UnpackFailure::from));
+        }
+    }
+
+    /// What there is to unpack ahead.
+    pub(super) fn packing(&self) -> Packing {
+        let form = PackedForm::Wrapper(self.wrapper);
+        Packing { begin: 0, end: self.packed_length, passes: self.passes, form }
+    }
+
+    pub(super) fn push_unpacked(&mut self, unpacked: Unpacked) {
+        if self.is_over() {
+            return;
+        }
+        self.packed = self.packed.saturating_add(unpacked.taken).min(self.packed_length);
+        self.contents.take(&unpacked.bytes, &mut self.state);
+        if unpacked.rest == Rest::Nothing {
+            self.finish_pass(unpacked.failure);
         }
     }
 
@@ -176,7 +195,7 @@ impl PackedRecording {
         matches!(self.state, State::Ended(_))
     }
 
-    fn finish_pass(&mut self, unpacked: Result<(), UnpackError>) {
+    fn finish_pass(&mut self, failure: Option<UnpackFailure>) {
         let state = std::mem::replace(&mut self.state, State::Looking(None));
         self.state = match state {
             State::Looking(replay) => {
@@ -189,12 +208,12 @@ impl PackedRecording {
                 State::Reading(Box::new(ingest))
             }
             State::Reading(mut ingest) => {
-                if let Err(error) = unpacked {
+                if let Some(UnpackFailure { offset, message }) = failure {
                     let message = format!(
-                        "The file could not be unpacked to its end: {error}. What came before is \
+                        "The file could not be unpacked to its end: {message}. What came before is \
                          shown."
                     );
-                    ingest.warn(WarningKind::Unpacking, Some(error.offset), message);
+                    ingest.warn(WarningKind::Unpacking, Some(offset), message);
                 }
                 State::Ended(ingest)
             }
@@ -216,7 +235,7 @@ impl PackedRecording {
         loop {
             match self.state {
                 State::Ended(ingest) => return ingest,
-                _ => self.finish_pass(Ok(())),
+                _ => self.finish_pass(None),
             }
         }
     }

@@ -67,12 +67,17 @@ pub struct Features {
 /// How records were compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compression {
-    /// 1 is zstd.
+    /// [`Self::ZSTD`], or 0 for none.
     pub algorithm: u32,
     /// Higher is smaller.
     pub level: u32,
     /// Bytes before for each byte after.
     pub ratio: u32,
+}
+
+impl Compression {
+    /// The only algorithm that perf has (`PERF_COMP_ZSTD`).
+    pub const ZSTD: u32 = 1;
 }
 
 impl Features {

@@ -116,6 +116,11 @@ impl Unwrap {
         })
     }
 
+    /// Hands over what was held back, after an error of [`Self::next`].
+    pub fn drain(&mut self, out: &mut dyn FnMut(&[u8])) {
+        unpack::drain(&mut *self.unpacker, out);
+    }
+
     /// Says that the packed file ends here. An error if that is in the middle; what can be told
     /// from the beginning of it is handed over.
     pub fn finish(&mut self, out: &mut dyn FnMut(&[u8])) -> Result<(), UnpackError> {
@@ -127,7 +132,7 @@ impl Unwrap {
     }
 
     fn fail(&mut self, kind: UnpackErrorKind, out: &mut dyn FnMut(&[u8])) -> UnpackError {
-        unpack::drain(&mut *self.unpacker, out);
+        self.drain(out);
         let error = UnpackError { format: self.wrapper.name(), offset: self.taken, kind };
         self.failed = Some(error.clone());
         error
