@@ -94,7 +94,7 @@ impl Calls {
     pub fn end_of_row(&self, row: u32) -> CallNumber {
         let samples = &self.codes.profile.samples;
         let row = row as usize;
-        self.end(samples.thread[row], samples.stack[row]).unwrap_or(0)
+        self.end(samples.thread.at(row), samples.stack[row]).unwrap_or(0)
     }
 
     /// The caller, 0 if there is none, and what is called; `None` for 0.

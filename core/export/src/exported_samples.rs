@@ -56,7 +56,7 @@ impl ExportedSamples {
                     if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
                         continue;
                     }
-                    let thread = profile.samples.thread[row];
+                    let thread = profile.samples.thread.at(row);
                     let stack = profile.samples.stack[row];
                     let Some(end) = calls.end(thread, stack) else { continue };
                     used[end as usize] = true;
@@ -117,7 +117,7 @@ fn put_in_order(profile: &Profile, tracks: &mut Vec<Track>) {
     tracks.retain(|track| !track.rows.is_empty());
     sort_by_key(tracks, |track| std::cmp::Reverse(track.sum.weight));
     if !profile.samples.is_in_order() {
-        let by_time = |row: &u32| profile.samples.time_nanos[*row as usize];
+        let by_time = |row: &u32| profile.samples.time_nanos.at(*row as usize);
         tracks.iter_mut().for_each(|track| sort_by_key(&mut track.rows, by_time));
     }
 }

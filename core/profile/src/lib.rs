@@ -15,6 +15,7 @@ mod id_table;
 pub mod ingest;
 mod mappings;
 mod marks;
+mod narrow_column;
 mod samples;
 mod stacks;
 mod strings;
@@ -44,6 +45,7 @@ pub use frames::{Frame, Frames};
 pub use id_table::{IdTable, hash_pair};
 pub use mappings::{MappedIn, Mappings, MappingsKept};
 pub use marks::{Mark, MarkKind, Marks};
+pub use narrow_column::NarrowColumn;
 pub use samples::{Sample, Samples};
 pub use stacks::Stacks;
 pub use strings::{Strings, hash_text};
@@ -191,7 +193,7 @@ impl Profile {
     /// The first time that a sample of the file has, in nanoseconds of the recorder's clock; what
     /// times in queries and views count from. `None` if samples have no time.
     pub fn first_time(&self) -> Option<u64> {
-        let times = self.recorded_rows().map(|row| self.samples.time_nanos[row]);
+        let times = self.recorded_rows().map(|row| self.samples.time_nanos.at(row));
         let mut times = times.filter(|&time| time != 0);
         match self.samples.is_in_order() {
             true => times.next(),

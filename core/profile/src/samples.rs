@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::column::Column;
-use super::{EventId, StackId, ThreadId};
+use super::{Column, EventId, NarrowColumn, StackId, ThreadId};
 
 /// One observation; in a profile that comes from a link, all those with the same stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,15 +25,15 @@ pub struct Sample {
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     /// Nanoseconds.
-    pub time_nanos: Column<u64>,
+    pub time_nanos: NarrowColumn<u64>,
     /// Who ran.
-    pub thread: Column<ThreadId>,
+    pub thread: NarrowColumn<ThreadId>,
     /// What ran.
     pub stack: Column<StackId>,
     /// Which event.
     pub event: Column<u16>,
     /// Where.
-    pub cpu: Column<u16>,
+    pub cpu: NarrowColumn<u16>,
     /// Periods.
     pub weight: Column<u64>,
     /// How many observations a row stands for; empty: one each.
@@ -55,7 +54,7 @@ impl Samples {
     #[inline(always)]
     pub fn push(&mut self, sample: Sample) {
         let before = self.len().checked_sub(1).and_then(|row| self.time_nanos.get(row));
-        if before.is_some_and(|&before| sample.time_nanos < before) {
+        if before.is_some_and(|before| sample.time_nanos < before) {
             self.order = Order::Broken;
         }
         self.time_nanos.push(sample.time_nanos);
@@ -69,11 +68,11 @@ impl Samples {
     /// A row again, as it was added.
     pub fn get(&self, row: usize) -> Option<Sample> {
         Some(Sample {
-            time_nanos: *self.time_nanos.get(row)?,
-            thread: *self.thread.get(row)?,
+            time_nanos: self.time_nanos.get(row)?,
+            thread: self.thread.get(row)?,
             stack: *self.stack.get(row)?,
             event: EventId(u32::from(*self.event.get(row)?)),
-            cpu: *self.cpu.get(row)?,
+            cpu: self.cpu.get(row)?,
             weight: *self.weight.get(row)?,
         })
     }
@@ -101,7 +100,7 @@ impl Samples {
         let (mut from, mut to) = (0, self.len());
         while from < to {
             let middle = from + (to - from) / 2;
-            match self.time_nanos[middle] < time {
+            match self.time_nanos.at(middle) < time {
                 true => from = middle + 1,
                 false => to = middle,
             }

@@ -102,7 +102,7 @@ fn sums(profile: &Profile) -> Map<(EventId, ThreadId), Sum> {
     for row in 0..samples.len() {
         let event = EventId(u32::from(samples.event[row]));
         let sum = Sum { weight: samples.weight[row], samples: samples.count(row) };
-        sums.entry((event, samples.thread[row])).or_default().add(sum);
+        sums.entry((event, samples.thread.at(row))).or_default().add(sum);
     }
     sums
 }

@@ -242,7 +242,7 @@ impl Facts {
 
     /// The same where the use of each DSO is known.
     pub fn with_uses(profile: &Profile, uses: Vec<DsoUse>) -> Self {
-        let times = profile.recorded_rows().map(|row| profile.samples.time_nanos[row]);
+        let times = profile.recorded_rows().map(|row| profile.samples.time_nanos.at(row));
         let span = times.filter(|&time| time != 0).fold(None, |span, time| match span {
             None => Some((time, time)),
             Some((first, last)) => Some((time.min(first), time.max(last))),

@@ -62,11 +62,11 @@ fn facts(contents: &Contents<'_>, query: &Query, tree: &Tree) -> Facts {
     let (mut threads, mut processes) = (Set::new(), Set::new());
     let mut time: Option<(u64, u64)> = None;
     for row in profile.recorded_rows().filter(|&row| filter.removed_by(row).is_none()) {
-        let thread = profile.samples.thread[row];
+        let thread = profile.samples.thread.at(row);
         if threads.insert(thread) {
             processes.insert(profile.threads.thread(thread).process);
         }
-        let at = profile.samples.time_nanos[row];
+        let at = profile.samples.time_nanos.at(row);
         if at != 0 {
             time = Some(time.map_or((at, at), |(start, end)| (start.min(at), end.max(at))));
         }

@@ -209,7 +209,7 @@ fn bins_are_off_by_no_more_than_can_be_seen() {
         };
         assert_eq!(
             first,
-            made.profile.recorded_rows().map(|row| samples.time_nanos[row]).min().unwrap()
+            made.profile.recorded_rows().map(|row| samples.time_nanos.at(row)).min().unwrap()
         );
         let mut expected: BTreeMap<_, f64> = BTreeMap::new();
         let mut largest: BTreeMap<_, f64> = BTreeMap::new();
@@ -218,7 +218,7 @@ fn bins_are_off_by_no_more_than_can_be_seen() {
         for row in 0..samples.len() {
             let event = samples.event[row];
             let span = spans[usize::from(event)].next(&made.profile, row).expect("a time");
-            let of = (u32::from(event), threads(&made.profile, samples.thread[row]));
+            let of = (u32::from(event), threads(&made.profile, samples.thread.at(row)));
             span.spread(&(0..bins.length), bins.count as usize, |bin, share| {
                 let sum = expected.entry((of.clone(), bin as u32)).or_default();
                 *sum += samples.weight[row] as f64 * share;
@@ -419,7 +419,7 @@ fn times_are_left_out_when_they_are_not_wanted_or_not_known() {
     made.profile.samples.time_nanos.set(7, 0);
     let opened = with(&made, usize::MAX, Times::Threads);
     assert_eq!((opened.fidelity.times, opened.profile.bins), (Times::None, None));
-    assert_eq!(whole(&made).profile.samples.time_nanos.get(7), Some(&0));
+    assert_eq!(whole(&made).profile.samples.time_nanos.get(7), Some(0));
 }
 
 /// Behind the checksum everything may be hostile: bins open and are drawn, or are refused.

@@ -86,7 +86,7 @@ impl Tree {
         range.filter_map(move |row| {
             let event = usize::from(samples.event[row]);
             let (made, filter) = self.made.get(event).zip(filters.get(event))?;
-            let end = made.ends.of(samples.thread[row], samples.stack[row])?;
+            let end = made.ends.of(samples.thread.at(row), samples.stack[row])?;
             let passes = filter.removed_by(row).is_none();
             passes.then(|| (row, made.nodes[end.0 as usize]))
         })

@@ -102,9 +102,9 @@ pub fn rows(
     let mut ended: Map<(u32, CallNodeId), Sum> = Map::new();
     let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
     for row in filter.rows().filter(passes) {
-        let thread = samples.thread[row];
+        let thread = samples.thread.at(row);
         if let Some(leaf) = ends.of(thread, samples.stack[row]) {
-            let task = tasks.number(thread, samples.cpu[row]);
+            let task = tasks.number(thread, samples.cpu.at(row));
             ended.entry((task, leaf)).or_default().add(filter.sum(row));
         }
     }

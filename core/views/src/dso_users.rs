@@ -75,13 +75,13 @@ async fn users_of(
     let mut rows = 0..samples.len();
     while let Some(part) = slice.part(&mut rows).await {
         for row in profile.recorded_rows_of(part) {
-            let time = samples.time_nanos[row];
+            let time = samples.time_nanos.at(row);
             first = first.or(Some(time).filter(|&time| time > 0));
             let mut through = through[samples.stack[row].index()];
             while through != 0 {
                 let (counts, times) = &mut counts[through.trailing_zeros() as usize];
                 through &= through - 1;
-                counts.add(samples.thread[row], samples.count(row));
+                counts.add(samples.thread.at(row), samples.count(row));
                 if time > 0 {
                     let (start, end) = times.unwrap_or((time, time));
                     *times = Some((start.min(time), end.max(time)));

@@ -74,7 +74,7 @@ impl RemainingSamples {
 
     /// Whether the sample of a row, which passes the filters, is one of them.
     pub fn has(&self, profile: &Profile, row: usize) -> bool {
-        let (thread, stack) = (profile.samples.thread[row], profile.samples.stack[row]);
+        let (thread, stack) = (profile.samples.thread.at(row), profile.samples.stack[row]);
         self.0.as_ref().is_none_or(|ends| ends.of(thread, stack).is_some())
     }
 }

@@ -159,14 +159,15 @@ impl<'a> Filter<'a> {
     /// The first filter that takes the sample of this row away; `None` if it passes.
     pub fn removed_by(&self, row: usize) -> Option<FilterKind> {
         let samples = &self.profile.samples;
-        if self.range.as_ref().is_some_and(|range| !range.take(samples.time_nanos[row])) {
+        if self.range.as_ref().is_some_and(|range| !range.take(samples.time_nanos.at(row))) {
             return Some(FilterKind::Range);
         }
-        let of_thread = self.threads.as_ref().and_then(|kinds| kinds[samples.thread[row].index()]);
+        let of_thread =
+            self.threads.as_ref().and_then(|kinds| kinds[samples.thread.at(row).index()]);
         if of_thread.is_some() {
             return of_thread;
         }
-        if self.cpus.as_ref().is_some_and(|cpus| !cpus.contains(&samples.cpu[row])) {
+        if self.cpus.as_ref().is_some_and(|cpus| !cpus.contains(&samples.cpu.at(row))) {
             return Some(FilterKind::Cpus);
         }
         let takes = |dsos: &Vec<bool>| {

@@ -112,7 +112,7 @@ pub fn by_thread(
     let filter = Filter::new(profile, query);
     let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
     for row in filter.rows().filter(passes) {
-        let thread = samples.thread[row];
+        let thread = samples.thread.at(row);
         if ends.of(thread, samples.stack[row]).is_some() {
             sums[thread.index()].add(filter.sum(row));
         }

@@ -132,7 +132,7 @@ impl Load {
     }
 
     fn is_idle(&self, profile: &Profile, row: usize) -> bool {
-        self.idle[profile.samples.thread[row].index()]
+        self.idle[profile.samples.thread.at(row).index()]
     }
 
     /// Nanoseconds of a CPU that the sample of a row stands for.
@@ -163,7 +163,7 @@ impl Load {
 /// How many CPUs samples say that they were on.
 fn cpus_met(profile: &Profile) -> u32 {
     let mut met = vec![false; usize::from(u16::MAX) + 1];
-    for &cpu in profile.samples.cpu.iter() {
+    for cpu in profile.samples.cpu.iter() {
         met[usize::from(cpu)] = true;
     }
     met[usize::from(NO_CPU)] = false;
@@ -369,7 +369,7 @@ fn waited(
         if !filter.is_of_event(row) || !load.is_wait(profile, row) {
             continue;
         }
-        let end = profile.samples.time_nanos[row].saturating_sub(first);
+        let end = profile.samples.time_nanos.at(row).saturating_sub(first);
         let start = end.saturating_sub(profile.samples.weight[row]);
         let is_taken = filter.removed_by(row).is_none() && left.has(profile, row);
         if is_taken && !load.is_idle(profile, row) {

@@ -224,7 +224,7 @@ fn ended(
     let mut ended: Map<(CallNodeId, StackId), Sum> = Map::new();
     for row in filter.rows().filter(passes) {
         let stack = samples.stack[row];
-        if let Some(end) = ends.of(samples.thread[row], stack)
+        if let Some(end) = ends.of(samples.thread.at(row), stack)
             && is_code[end.0 as usize]
         {
             ended.entry((end, stack)).or_default().add(filter.sum(row));

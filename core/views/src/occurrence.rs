@@ -140,7 +140,7 @@ pub async fn occurrence(
     slice.expect(rows.len());
     while let Some(part) = slice.part(&mut rows).await {
         for row in part {
-            let thread = profile.samples.thread[row];
+            let thread = profile.samples.thread.at(row);
             let is_meant = filter.is_of_event(row)
                 && filter.removed_by(row).is_none()
                 && ends
@@ -149,7 +149,7 @@ pub async fn occurrence(
             if is_meant {
                 let sum = filter.sum(row);
                 runners.add(thread, sum.samples);
-                times.add(profile.samples.time_nanos[row], sum.weight);
+                times.add(profile.samples.time_nanos.at(row), sum.weight);
             }
         }
     }

@@ -147,7 +147,7 @@ pub async fn place(
     while let Some(part) = slice.part(&mut rows).await {
         for row in part {
             let is_taken = filter.is_of_event(row) && filter.removed_by(row).is_none();
-            let end = is_taken.then(|| ends.of(samples.thread[row], samples.stack[row]));
+            let end = is_taken.then(|| ends.of(samples.thread.at(row), samples.stack[row]));
             let place = end.flatten().map(|end| place[end.0 as usize]);
             places.push(place.unwrap_or(NOWHERE));
         }

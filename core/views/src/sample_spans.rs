@@ -48,8 +48,8 @@ pub fn period(profile: &Profile, event: u32) -> u64 {
 }
 
 fn slot(profile: &Profile, row: usize) -> usize {
-    match profile.samples.cpu[row] {
-        NO_CPU => FIRST_THREAD + profile.samples.thread[row].index(),
+    match profile.samples.cpu.at(row) {
+        NO_CPU => FIRST_THREAD + profile.samples.thread.at(row).index(),
         cpu => usize::from(cpu),
     }
 }
@@ -125,7 +125,7 @@ impl SampleSpans {
     /// for in their order, whether they count or not. `None` for one without a time.
     pub fn next(&mut self, profile: &Profile, row: usize) -> Option<SampleSpan> {
         let samples = &profile.samples;
-        let time = samples.time_nanos[row];
+        let time = samples.time_nanos.at(row);
         if time == 0 {
             return None;
         }

@@ -118,8 +118,8 @@ fn filters_add_up_and_commute() {
         };
         let rows = (0..count).filter(|&row| {
             let samples = &stacks.profile.samples;
-            let process = stacks.profile.threads.thread(samples.thread[row]).process;
-            samples.cpu[row] == 0 && stacks.profile.threads.process(process).pid == 1
+            let process = stacks.profile.threads.thread(samples.thread.at(row)).process;
+            samples.cpu.at(row) == 0 && stacks.profile.threads.process(process).pid == 1
         });
         let found = |row: &usize| {
             let frames = stacks.profile.stacks.frames(stacks.profile.samples.stack[*row]);

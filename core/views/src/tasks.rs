@@ -119,12 +119,12 @@ impl TaskSums {
                 if !sums.left.has(profile, row) {
                     continue;
                 }
-                let time = since(first_time, samples.time_nanos[row]);
+                let time = since(first_time, samples.time_nanos.at(row));
                 let sum = filter.sum(row);
-                sums.threads[samples.thread[row].index()].add(sum, time);
-                if samples.cpu[row] != cpu.0 {
+                sums.threads[samples.thread.at(row).index()].add(sum, time);
+                if samples.cpu.at(row) != cpu.0 {
                     sums.add_cpu(cpu);
-                    cpu = (samples.cpu[row], Span::default());
+                    cpu = (samples.cpu.at(row), Span::default());
                 }
                 cpu.1.add(sum, time);
             }
@@ -208,8 +208,8 @@ pub(super) fn window(profile: &Profile, start: u64, end: u64) -> Range<u64> {
     let samples = &profile.samples;
     let first = profile.first_time();
     let last = match samples.is_in_order() {
-        true => samples.len().checked_sub(1).map(|row| samples.time_nanos[row]),
-        false => samples.time_nanos.iter().copied().max(),
+        true => samples.len().checked_sub(1).map(|row| samples.time_nanos.at(row)),
+        false => samples.time_nanos.iter().max(),
     };
     let length = match &profile.bins {
         Some(bins) => bins.length,

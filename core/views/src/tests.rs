@@ -367,7 +367,7 @@ fn derived_samples_are_not_counted_with_recorded_ones() {
     let profile = &mut stacks.profile;
     let (name, origin) = ("offcpu-time".to_owned(), EventOrigin::Derived);
     profile.events.push(Event { name, origin, samples: 1, weight: 700, ..Event::default() });
-    let (thread, stack) = (profile.samples.thread[0], profile.samples.stack[0]);
+    let (thread, stack) = (profile.samples.thread.at(0), profile.samples.stack[0]);
     profile.samples.push(Sample {
         time_nanos: 9,
         thread,

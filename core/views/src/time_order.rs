@@ -92,7 +92,7 @@ impl EmptyReason {
 /// The usual distance between samples of an event, in nanoseconds; see the module.
 pub fn usual_distance(profile: &Profile, event: u32) -> u64 {
     let threads = profile.threads.threads.len();
-    median_distance(profile, event, threads, |row| profile.samples.thread[row].index())
+    median_distance(profile, event, threads, |row| profile.samples.thread.at(row).index())
 }
 
 /// The median of times between two samples that have the same of so many slots, waits apart.
@@ -114,7 +114,7 @@ pub(super) fn median_distance(
         events.has(event) && !lasts.get(usize::from(event)).is_some_and(|&lasts| lasts)
     };
     for row in (0..samples.len()).filter(is_meant) {
-        let time = samples.time_nanos[row];
+        let time = samples.time_nanos.at(row);
         let before = std::mem::replace(&mut last[slot(row)], time);
         if before != 0 && time > before {
             count += 1;
@@ -151,7 +151,7 @@ pub fn layout(
     let samples = &profile.samples;
     spans(profile, filter, window.thread, distance, &scale, |span| {
         let passes = filter.removed_by(span.row).is_none();
-        let leaf = || ends.of(samples.thread[span.row], samples.stack[span.row]);
+        let leaf = || ends.of(samples.thread.at(span.row), samples.stack[span.row]);
         match passes.then(leaf).flatten() {
             Some(leaf) => pieces.add(&span, leaf, filter.sum(span.row)),
             None => pieces.close_to(0),
@@ -214,9 +214,9 @@ fn spans(
     let is_of_thread: Vec<bool> = profile.threads.threads.iter().map(|it| it.tid == tid).collect();
     let samples = &profile.samples;
     let is_meant = |&row: &usize| {
-        is_of_thread[samples.thread[row].index()]
+        is_of_thread[samples.thread.at(row).index()]
             && filter.is_of_event(row)
-            && samples.time_nanos[row] != 0
+            && samples.time_nanos.at(row) != 0
     };
     let mut each = |start: u64, end: u64, row: usize| {
         if scale.sees(start, end) {
@@ -233,7 +233,7 @@ fn spans(
     let mut last: Option<(usize, u64)> = None;
     let mut ended = 0;
     for row in samples.rows_within(scale.start.saturating_sub(gap), until).filter(is_meant) {
-        let time = samples.time_nanos[row];
+        let time = samples.time_nanos.at(row);
         if time < ended {
             continue; // Damage has mixed up the order.
         }

@@ -184,8 +184,8 @@ pub async fn timeline(
             let Some(span) = spans.next_left(profile, &filter, sums.left(), row) else { continue };
             let kind = usize::from(kinds[samples.stack[row].index()]);
             let weight = samples.weight[row] as f64;
-            let [process, thread] = lanes.of_thread(samples.thread[row]);
-            let cpu = lanes.of_cpu(samples.cpu[row]);
+            let [process, thread] = lanes.of_thread(samples.thread.at(row));
+            let cpu = lanes.of_cpu(samples.cpu.at(row));
             let tracks = [0, process, thread, cpu];
             span.spread(&(start..end), bins as usize, |bin, share| {
                 for track in tracks.into_iter().filter(|&track| track != NO_TRACK) {

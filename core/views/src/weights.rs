@@ -140,7 +140,7 @@ pub async fn filtered(
                 Some(kind) => removed[kind as usize].add(sum),
                 None => {
                     taken.add(sum);
-                    sums.add(of_thread[samples.thread[row].index()], samples.stack[row], sum);
+                    sums.add(of_thread[samples.thread.at(row).index()], samples.stack[row], sum);
                 }
             }
         }

@@ -69,7 +69,7 @@ fn range(session: &Session, span: TimeSpan) -> anyhow::Result<TimeRange> {
     let (start, stop) = match span {
         TimeSpan::Clock { start, stop } => (start.unwrap_or(0), stop.unwrap_or(u64::MAX)),
         TimeSpan::Part { start, stop } => {
-            let recorded = || profile.recorded_rows().map(|row| times[row]);
+            let recorded = || profile.recorded_rows().map(|row| times.at(row));
             let known = profile.clocks.sample_time;
             let (begin, end) = known.unwrap_or_else(|| (first, recorded().max().unwrap_or(first)));
             let length = end.saturating_sub(begin) as f64;

@@ -45,11 +45,11 @@ fn stacks(session: &Session) -> Vec<String> {
     (0..samples.len())
         .map(|row| {
             let frames: Vec<_> = profile.stacks.frames(samples.stack[row]).map(text).collect();
-            let thread = profile.threads.thread(samples.thread[row]);
+            let thread = profile.threads.thread(samples.thread.at(row));
             let name = profile.strings.get(thread.name);
             format!(
                 "{} {name} {} {}",
-                samples.time_nanos[row],
+                samples.time_nanos.at(row),
                 samples.weight[row],
                 frames.join(" ")
             )

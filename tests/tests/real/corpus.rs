@@ -220,7 +220,7 @@ fn rows_by_event(session: &Session) -> BTreeMap<String, Rows> {
     let mut found: BTreeMap<String, Rows> = BTreeMap::new();
     for row in 0..profile.samples.len() {
         let event = &profile.events[usize::from(profile.samples.event[row])].name;
-        let comm = comms[profile.samples.thread[row].index()].clone();
+        let comm = comms[profile.samples.thread.at(row).index()].clone();
         let leaf = profile.stacks.frames(profile.samples.stack[row]).next();
         let dso = leaf.map_or("[unknown]".to_owned(), |leaf| {
             short_name(profile.dsos.get(profile.frames.get(leaf).dso))

@@ -186,7 +186,7 @@ impl Firefox {
         match self.first {
             None => self.distance.saturating_mul(row as u64),
             Some(first) => {
-                profile.samples.time_nanos[track.rows[row] as usize].saturating_sub(first)
+                profile.samples.time_nanos.at(track.rows[row] as usize).saturating_sub(first)
             }
         }
     }

@@ -161,7 +161,7 @@ fn add_label(tables: &mut Tables, sample: &mut Message, key: &str, (field, value
 
 /// When a thread's first and last sample were taken, of those that have a time.
 fn ends_of(profile: &Profile, track: &Track) -> impl Iterator<Item = u64> {
-    let time = |&row: &u32| profile.samples.time_nanos[row as usize];
+    let time = |&row: &u32| profile.samples.time_nanos.at(row as usize);
     let first = track.rows.iter().map(time).find(|&time| time != 0);
     first.into_iter().chain(track.rows.last().map(time).filter(|&time| time != 0))
 }

@@ -147,7 +147,7 @@ impl WatchedSample<'_> {
             return None;
         }
         self.stack_in(profile)?;
-        let thread = *profile.samples.thread.get(self.row)?;
+        let thread = profile.samples.thread.get(self.row)?;
         let process = profile.threads.thread(thread).process;
         profile.mappings.find(process.into(), self.row, address)
     }

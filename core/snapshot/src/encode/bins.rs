@@ -52,7 +52,7 @@ pub(super) async fn finest(
     let mut last = None;
     let mut rows = 0..samples.len();
     while let Some(part) = slice.part(&mut rows).await {
-        let since = |row: usize| samples.time_nanos[row].saturating_sub(first);
+        let since = |row: usize| samples.time_nanos.at(row).saturating_sub(first);
         last = last.max(tree.rows_in(profile, part).map(|(row, _)| since(row)).max());
     }
     let length = last?.saturating_add(1);

@@ -48,7 +48,7 @@ impl<'a> Body<'_, 'a> {
         let mut is_used = vec![false; profile.threads.threads.len()];
         let mut rows = 0u64;
         for (row, _) in self.tree.rows(profile) {
-            is_used[profile.samples.thread[row].index()] = true;
+            is_used[profile.samples.thread.at(row).index()] = true;
             rows += 1;
         }
         let threads: Vec<ThreadId> =

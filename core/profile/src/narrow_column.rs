@@ -1,0 +1,205 @@
+//! Numbers by row that differ little from row to row: times, threads, CPUs.
+
+use std::rc::Rc;
+
+use super::ThreadId;
+
+/// Rows of a chunk.
+const CHUNK: usize = 1 << 16;
+
+/// A number that a [`NarrowColumn`] holds.
+pub trait Number: Copy {
+    /// As it is kept.
+    fn number(self) -> u64;
+    /// As it was.
+    fn of(number: u64) -> Self;
+}
+
+impl Number for u64 {
+    fn number(self) -> u64 {
+        self
+    }
+
+    fn of(number: u64) -> Self {
+        number
+    }
+}
+
+impl Number for u16 {
+    fn number(self) -> u64 {
+        self.into()
+    }
+
+    fn of(number: u64) -> Self {
+        number as Self
+    }
+}
+
+impl Number for ThreadId {
+    fn number(self) -> u64 {
+        self.0.into()
+    }
+
+    fn of(number: u64) -> Self {
+        Self(number as u32)
+    }
+}
+
+/// As [`Column`](super::Column), with no more bytes for a row than tell the numbers of its chunk apart: seven instead of
+/// fourteen for time, thread and CPU of a sample.
+#[derive(Clone, Debug)]
+pub struct NarrowColumn<T> {
+    full: Vec<Chunk>,
+    /// The rows after those, fewer than a chunk has.
+    last: Vec<T>,
+}
+
+/// The least of some numbers, and how far above it each is.
+#[derive(Clone, Debug)]
+struct Chunk {
+    least: u64,
+    above: Above,
+}
+
+#[derive(Clone, Debug)]
+enum Above {
+    Nothing,
+    Bytes(Rc<[u8]>),
+    Shorts(Rc<[u16]>),
+    Words(Rc<[u32]>),
+    Longs(Rc<[u64]>),
+}
+
+impl Chunk {
+    fn new(numbers: &[u64]) -> Self {
+        let least = numbers.iter().copied().min().unwrap_or_default();
+        let range = numbers.iter().copied().max().unwrap_or_default() - least;
+        let above = || numbers.iter().map(|&number| number - least);
+        let above = match range {
+            0 => Above::Nothing,
+            ..0x100 => Above::Bytes(above().map(|above| above as u8).collect()),
+            ..0x1_0000 => Above::Shorts(above().map(|above| above as u16).collect()),
+            ..0x1_0000_0000 => Above::Words(above().map(|above| above as u32).collect()),
+            _ => Above::Longs(above().collect()),
+        };
+        Self { least, above }
+    }
+
+    #[inline]
+    fn at(&self, row: usize) -> u64 {
+        let above = match &self.above {
+            Above::Nothing => 0,
+            Above::Bytes(above) => above[row].into(),
+            Above::Shorts(above) => above[row].into(),
+            Above::Words(above) => above[row].into(),
+            Above::Longs(above) => above[row],
+        };
+        self.least + above
+    }
+}
+
+impl<T> Default for NarrowColumn<T> {
+    fn default() -> Self {
+        Self { full: Vec::new(), last: Vec::new() }
+    }
+}
+
+impl<T: Number> NarrowColumn<T> {
+    /// Adds a row.
+    #[inline(always)]
+    pub fn push(&mut self, value: T) {
+        self.last.push(value);
+        if self.last.len() == CHUNK {
+            self.end_chunk();
+        }
+    }
+
+    fn end_chunk(&mut self) {
+        let numbers: Vec<u64> = self.last.iter().map(|value| value.number()).collect();
+        self.full.push(Chunk::new(&numbers));
+        self.last.clear();
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.full.len() * CHUNK + self.last.len()
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.full.is_empty() && self.last.is_empty()
+    }
+
+    /// The value of a row that there is.
+    #[inline]
+    pub fn at(&self, row: usize) -> T {
+        match self.full.get(row / CHUNK) {
+            Some(chunk) => T::of(chunk.at(row % CHUNK)),
+            None => self.last[row - self.full.len() * CHUNK],
+        }
+    }
+
+    /// The value of a row, if there is one.
+    pub fn get(&self, row: usize) -> Option<T> {
+        (row < self.len()).then(|| self.at(row))
+    }
+
+    /// Gives a row that there is another value: a chunk is made anew for it.
+    pub fn set(&mut self, row: usize, value: T) {
+        let Some(chunk) = self.full.get_mut(row / CHUNK) else {
+            self.last[row - self.full.len() * CHUNK] = value;
+            return;
+        };
+        let mut numbers: Vec<u64> = (0..CHUNK).map(|row| chunk.at(row)).collect();
+        numbers[row % CHUNK] = value.number();
+        *chunk = Chunk::new(&numbers);
+    }
+
+    /// All rows, in order.
+    pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
+        (0..self.len()).map(|row| self.at(row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_the_list_of_its_rows() {
+        let spreads = [1_u64, 2, 0xff, 0x100, 0x101, 0xffff, 0x1_0001, 1 << 32, (1 << 32) + 1];
+        for spread in spreads.into_iter().chain([u64::MAX]) {
+            for first in [0, 7, u64::MAX - (spread - 1)] {
+                let mut column = NarrowColumn::default();
+                let mut list = Vec::new();
+                for row in 0..(2 * CHUNK as u64 + 100) {
+                    // Both ends are met.
+                    let above = [0, spread - 1, row % spread][row as usize % 3];
+                    column.push(first.saturating_add(above));
+                    list.push(first.saturating_add(above));
+                }
+                let (before, list_before) = (column.clone(), list.clone());
+                for row in [0, 5, CHUNK, 2 * CHUNK, 2 * CHUNK + 99] {
+                    column.set(row, 42);
+                    list[row] = 42;
+                }
+                assert_eq!(column.len(), list.len());
+                assert!(column.iter().eq(list.iter().copied()), "{spread} from {first} on");
+                assert_eq!(column.get(list.len()), None);
+                assert!(before.iter().eq(list_before), "a copy does not change");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_come_back_as_what_they_were() {
+        let mut cpus = NarrowColumn::default();
+        let mut threads = NarrowColumn::default();
+        for row in 0..2 * CHUNK as u32 {
+            cpus.push(if row % 5 == 0 { u16::MAX } else { row as u16 % 64 });
+            threads.push(ThreadId(u32::MAX - row));
+        }
+        assert_eq!((cpus.at(5), cpus.at(CHUNK + 3)), (u16::MAX, (CHUNK + 3) as u16 % 64));
+        assert_eq!(threads.at(CHUNK + 9), ThreadId(u32::MAX - CHUNK as u32 - 9));
+    }
+}
