@@ -6,11 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod bench;
-mod bench_ingest;
-mod bench_links;
-mod bench_load;
-mod bench_page;
-mod bench_view;
 mod demo;
 mod finish;
 mod fixtures;

@@ -1,5 +1,6 @@
 //! The page, as one file and as a site, and the binary that carries it.
 
+use crate::bench::Row;
 use crate::finish::Finish;
 use crate::packages::{self, Missing};
 use crate::steps::{output, quiet, root, run, step, step_once};
@@ -133,6 +134,14 @@ fn report(finish: Finish, sizes: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The size of the page that was built, and the goal.
+pub fn goal() -> Result<Row> {
+    let gzip = "console.log(require('zlib').gzipSync(require('fs').readFileSync(process.argv[1]), { level: 9 }).length)";
+    let page = Finish::Shipped.page();
+    let bytes: u64 = output(npm::node().args(["-e", gzip]).arg(page))?.trim().parse()?;
+    Ok(Row::number("page in gzip, WebAssembly included", kb(bytes), kb(GOAL_BYTES), "kB"))
 }
 
 fn kb(bytes: u64) -> f64 {

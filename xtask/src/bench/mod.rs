@@ -3,13 +3,22 @@
 //! Ratios are what counts: both sides run in turn on the same machine, so a busy or slow machine
 //! moves both. The recordings are perf's own, of our own workload; made once.
 
-use crate::bench_page::PeerViewer;
+mod all;
+mod goals;
+mod ingest;
+mod links;
+mod load;
+mod record;
+mod view;
+mod viewer;
+
 use crate::finish::Finish;
 use crate::packages::{self, Need};
 use crate::steps::{line, root, run, step_once, target};
-use crate::{bench_ingest, bench_links, bench_load, bench_page, bench_view, demo, page};
+use crate::{demo, page};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
+pub use goals::Row;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -23,6 +32,12 @@ pub struct BenchOptions {
 
 #[derive(Subcommand)]
 enum BenchCommand {
+    /// Everything that has a goal, each beside its peer: takes half an hour and 2 GB
+    All {
+        /// How often to measure; the median counts
+        #[arg(long, default_value_t = 3)]
+        runs: usize,
+    },
     /// The page in Chromium beside speedscope: loading, longest task, frames, memory of the tab
     Page(PageSubject),
     /// `perftab view` in Chromium beside the same file chosen from disk: first graph, names, keys meanwhile
@@ -42,6 +57,9 @@ impl BenchCommand {
         match self {
             Self::Page(_) | Self::View(_) | Self::Load(_) => {
                 &[Need::Chromium, Need::Node20, Need::Perf, Need::Binutils, Need::Perl]
+            }
+            Self::All { .. } => {
+                &[Need::Chromium, Need::Node20, Need::Time, Need::Perf, Need::Binutils, Need::Perl]
             }
             Self::Ingest(_) => &[Need::Time, Need::Perf, Need::Binutils, Need::Perl],
             Self::Links(_) => &[Need::Perf, Need::Binutils, Need::Perl],
@@ -88,7 +106,7 @@ struct Subjects {
 impl Recordings {
     fn paths(&self) -> Result<Vec<PathBuf>> {
         if self.recordings.is_empty() {
-            return [Size::Small, Size::Large].into_iter().map(record).collect();
+            return [Size::Small, Size::Large].into_iter().map(recording_of).collect();
         }
         self.recordings.iter().map(|named| named_recording(named)).collect()
     }
@@ -113,7 +131,7 @@ impl Subject {
     fn recording(&self) -> Result<PathBuf> {
         match &self.recording {
             Some(named) => named_recording(named),
-            None => record(self.size),
+            None => recording_of(self.size),
         }
     }
 }
@@ -125,24 +143,21 @@ pub fn bench(options: &BenchOptions) -> Result<()> {
     packages::ensure(&[packages::WORKLOADS, options.what.needs()].concat()).none()?;
     let binary = page::build(Finish::Shipped, &page::BuildOptions::default())?;
     match &options.what {
+        BenchCommand::All { runs } => all::bench(&binary, *runs),
         BenchCommand::Page(PageSubject { subject, alone }) => {
-            let peer = if *alone { PeerViewer::None } else { PeerViewer::Speedscope };
-            bench_page::bench(&subject.recording()?, subject.runs, peer)
+            let peer = if *alone { viewer::Peer::None } else { viewer::Peer::Speedscope };
+            viewer::bench(&subject.recording()?, subject.runs, peer)
         }
-        BenchCommand::View(subject) => {
-            bench_view::bench(&binary, &subject.recording()?, subject.runs)
-        }
-        BenchCommand::Load(subject) => {
-            bench_load::bench(&binary, &subject.recording()?, subject.runs)
-        }
+        BenchCommand::View(subject) => view::bench(&binary, &subject.recording()?, subject.runs),
+        BenchCommand::Load(subject) => load::bench(&binary, &subject.recording()?, subject.runs),
         BenchCommand::Ingest(subjects) => {
-            bench_ingest::bench(&binary, &subjects.recordings.paths()?, subjects.runs)
+            ingest::bench(&binary, &subjects.recordings.paths()?, subjects.runs)
         }
-        BenchCommand::Links(recordings) => bench_links::bench(&binary, &recordings.paths()?),
+        BenchCommand::Links(recordings) => links::bench(&binary, &recordings.paths()?),
     }
 }
 
-fn record(size: Size) -> Result<PathBuf> {
+fn recording_of(size: Size) -> Result<PathBuf> {
     let workload = demo::compile()?;
     let (name, how, rounds): (_, &[&str], _) = match size {
         Size::Small => ("small", &["-F", "4999"], "1"),
@@ -159,7 +174,9 @@ fn record(size: Size) -> Result<PathBuf> {
         perf.args(["record", "-q", "-g", "-e", "cpu-clock", "-o"]).arg(&recording).args(how);
         perf.arg("--").args([&script, &workload]).arg(rounds).stdout(Stdio::null());
         let status = perf.status()?;
-        ensure!(status.success() || status.signal() == Some(SIGTERM), "{status}: {}", line(&perf));
+        // perf dies of the signal itself, or ends as the workload's shell ended.
+        let is_ended = status.signal() == Some(SIGTERM) || status.code() == Some(128 + SIGTERM);
+        ensure!(status.success() || is_ended, "{status}: {}", line(&perf));
         Ok(())
     })?;
     println!("    {}, {:.1} MB", recording.display(), fs::metadata(&recording)?.len() as f64 / 1e6);

@@ -9,7 +9,7 @@
 //! Frames are those of a browser without a graphics card, where WebGL, with which speedscope paints,
 //! is slower than a canvas: its times of frames say less than those of loading.
 
-use crate::bench::median;
+use super::{Row, median};
 use crate::npm;
 use crate::steps::{output, root, step, target};
 use anyhow::{Context, Result, ensure};
@@ -50,20 +50,20 @@ const ROWS: [(&str, &str, &str, &str); 25] = [
 /// Whether speedscope is measured too: for large recordings its text takes long to make, and it
 /// takes long to fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum PeerViewer {
+pub enum Peer {
     Speedscope,
     None,
 }
 
 /// Measures both and prints a table.
-pub fn bench(recording: &Path, runs: usize, peer: PeerViewer) -> Result<()> {
+pub fn bench(recording: &Path, runs: usize, peer: Peer) -> Result<()> {
     let page = target("page/perftab.html");
     let ours = step(&format!("Open it in Chromium, {runs} times"), || {
         measure("measure.mjs", &[&page, recording], runs)
     })?;
     let theirs = match peer {
-        PeerViewer::None => Vec::new(),
-        PeerViewer::Speedscope => {
+        Peer::None => Vec::new(),
+        Peer::Speedscope => {
             let text = text_of(recording)?;
             let folder = install_speedscope()?;
             let theirs = step(&format!("Open its text in speedscope, {runs} times"), || {
@@ -85,12 +85,42 @@ pub fn bench(recording: &Path, runs: usize, peer: PeerViewer) -> Result<()> {
     Ok(())
 }
 
-pub fn shown(runs: &[Value], key: &str) -> String {
-    let values: Vec<f64> = runs.iter().filter_map(|run| run[key].as_f64()).collect();
-    match values.is_empty() {
-        true => "–".to_owned(),
-        false => format!("{}", median(values)),
+/// How far the goals are met by recordings of 150 MB and 1.4 GB.
+pub fn goals(large: &Path, huge: &Path, runs: usize) -> Result<Vec<Row>> {
+    let page = target("page/perftab.html");
+    let mut rows = Vec::new();
+    let sizes = [("150 MB", large, 900.0, 260.0), ("1.4 GB", huge, 8000.0, 800.0)];
+    for (size, recording, load, memory) in sizes {
+        let measured = step(&format!("Open {size} in Chromium, {runs} times"), || {
+            measure("measure.mjs", &[&page, recording], runs)
+        })?;
+        let of = |key| median_of(&measured, key).unwrap_or(f64::NAN);
+        let in_page = |what: &str| format!("page, {size}: {what}");
+        let longest = ["loadFreezeMs", "useFreezeMs", "viewFreezeMs"].map(of).into_iter();
+        let frames = of("hoverFrameMs").max(of("zoomFrameMs"));
+        rows.extend([
+            Row::number(in_page("file chosen to first graph of all"), of("loadMs"), load, "ms"),
+            Row::number(in_page("memory of the tab then"), of("loadPeakMiB"), memory, "MiB"),
+            Row::number(in_page("longest task (0: < 50)"), longest.fold(0.0, f64::max), 0.0, "ms"),
+            Row::number(in_page("frames while hovering or zooming, p95"), frames, 16.7, "ms"),
+        ]);
     }
+    rows.push(Row::unknown(
+        "page, 10 GB: memory of the tab",
+        4000.0,
+        "MiB",
+        "not measured: no room for it",
+    ));
+    Ok(rows)
+}
+
+fn median_of(runs: &[Value], key: &str) -> Option<f64> {
+    let values: Vec<f64> = runs.iter().filter_map(|run| run[key].as_f64()).collect();
+    (!values.is_empty()).then(|| median(values))
+}
+
+pub fn shown(runs: &[Value], key: &str) -> String {
+    median_of(runs, key).map_or("–".to_owned(), |median| median.to_string())
 }
 
 /// What a script printed of each run.

@@ -1,6 +1,6 @@
 //! `cargo xtask bench load`: what somebody waits who visits the page, or follows a link, over 10 Mbit/s and 40 ms.
 
-use crate::bench_page::{measure, shown};
+use super::viewer::{measure, shown};
 use crate::steps::{run, step, target};
 use anyhow::Result;
 use std::path::Path;

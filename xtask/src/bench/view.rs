@@ -4,7 +4,7 @@
 //! cost little more. Files that the recording needs are read from where they are, and from the cache of
 //! debuginfod; a debuginfod is asked if `DEBUGINFOD_URLS` names one.
 
-use crate::bench_page::{measure, shown};
+use super::viewer::{measure, shown};
 use crate::steps::{step, target};
 use anyhow::Result;
 use std::path::Path;

@@ -4,8 +4,9 @@
 //! A link is made of a page that was saved with all of the recording in it, which has the names that
 //! perftab finds on this machine; so nothing is measured but what makes links.
 
-use crate::bench_ingest::example;
-use crate::steps::{line, run, step, target};
+use super::Row;
+use super::ingest::example;
+use crate::steps::{line, output, run, step, target};
 use anyhow::Result;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,22 @@ use std::process::Command;
 
 /// Prints the table.
 pub fn bench(binary: &Path, recordings: &[PathBuf]) -> Result<()> {
+    let mut measure = measure(binary, recordings)?;
+    println!("==> {}", line(&measure));
+    run(&mut measure)
+}
+
+/// How far the goal is met: by the longest link of all, for what it holds.
+pub fn goal(binary: &Path, recordings: &[PathBuf]) -> Result<Row> {
+    let table = output(&mut measure(binary, recordings)?)?;
+    // The table's column “of plain”.
+    let shares = table.lines().filter_map(|row| row.split('|').nth(8)?.trim().strip_suffix(" %"));
+    let longest = shares.filter_map(|share| share.parse().ok()).fold(f64::NAN, f64::max);
+    Ok(Row::ratio("link / the plain encoding of what it holds", longest / 100.0, 0.75))
+}
+
+/// What prints the table.
+fn measure(binary: &Path, recordings: &[PathBuf]) -> Result<Command> {
     let program = example("link_sizes", "Build what measures links")?;
     fs::create_dir_all(target("bench"))?;
     let mut pages = Vec::new();
@@ -29,6 +46,5 @@ pub fn bench(binary: &Path, recordings: &[PathBuf]) -> Result<()> {
     }
     let mut measure = Command::new(program);
     measure.args(&pages);
-    println!("==> {}", line(&measure));
-    run(&mut measure)
+    Ok(measure)
 }

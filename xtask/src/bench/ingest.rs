@@ -5,7 +5,7 @@
 //! stacks, samples) and looks for no names. `report --no-inline` of perftab and of perf do that, and name and
 //! sort; perf cannot be told to stop before. linux-perf-data parses and sorts, and makes no stacks of it.
 
-use crate::bench::{Cost, cost, repeats};
+use super::{Cost, Row, cost, repeats};
 use crate::steps::{cargo, output, quiet, root, run, step, target};
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -71,7 +71,10 @@ pub fn bench(binary: &Path, recordings: &[PathBuf], runs: usize) -> Result<()> {
             let title = program.title();
             println!("    {title:16}{cpu_seconds:>8.3}{wall_seconds:>8.3}{peak_mib:>8.0}");
         }
-        print_ratios(megabytes, &costs, &stages);
+        goals_of(megabytes, &costs, &stages).iter().for_each(Row::print);
+        let [info, report, perf, _] = &costs;
+        println!("    report / perf report, wall {:.3}", report.wall_seconds / perf.wall_seconds);
+        println!("    info / perf report, CPU {:.3}", info.cpu_seconds / perf.cpu_seconds);
         println!("    where perftab info's CPU goes, by a recording of it with perftab:");
         for (stage, share) in &stages {
             println!(
@@ -84,22 +87,37 @@ pub fn bench(binary: &Path, recordings: &[PathBuf], runs: usize) -> Result<()> {
     Ok(())
 }
 
-fn print_ratios(megabytes: f64, costs: &[Cost; 4], stages: &[(&str, f64)]) {
+/// How far the goals are met.
+pub fn goals(binary: &Path, recordings: &[&Path], runs: usize) -> Result<Vec<Row>> {
+    let peer = example("parse_and_sort", "Build the peer that parses and sorts")?;
+    let mut rows = Vec::new();
+    for recording in recordings {
+        let costs = measure(binary, &peer, recording, runs)?;
+        let megabytes = fs::metadata(recording)?.len() as f64 / 1e6;
+        rows.extend(goals_of(megabytes, &costs, &stages(binary, recording)?));
+    }
+    Ok(rows)
+}
+
+fn goals_of(megabytes: f64, costs: &[Cost; 4], stages: &[(&str, f64)]) -> Vec<Row> {
     let [info, report, perf, peer] = costs;
-    let verdict = |value: f64, goal: f64| if value <= goal { "met" } else { "not met" };
+    let what = |what: &str| format!("{what}, {megabytes:.0} MB");
     let goal = GOALS.iter().find(|goal| megabytes <= goal.up_to_mb).unwrap_or(&GOALS[2]);
     let cpu = report.cpu_seconds / perf.cpu_seconds;
-    println!("    report / perf, CPU {cpu:.3}, goal {} {}", goal.cpu, verdict(cpu, goal.cpu));
-    println!("    report / perf, wall {:.3}", report.wall_seconds / perf.wall_seconds);
-    let memory = report.peak_mib / perf.peak_mib;
-    let of_memory = goal.memory.map(|goal| format!(", goal {goal} {}", verdict(memory, goal)));
-    println!("    report / perf, memory {memory:.3}{}", of_memory.unwrap_or_default());
-    println!("    info / perf, CPU {:.3}", info.cpu_seconds / perf.cpu_seconds);
+    let mut rows = vec![Row::ratio(what("report / perf report, CPU"), cpu, goal.cpu)];
+    if let Some(goal) = goal.memory {
+        let memory = report.peak_mib / perf.peak_mib;
+        rows.push(Row::ratio(what("report / perf report, memory"), memory, goal));
+    }
     let in_order: f64 =
         stages.iter().filter(|(stage, _)| IN_ORDER.contains(stage)).map(|it| it.1).sum();
     let in_order = in_order * info.cpu_seconds / peer.cpu_seconds;
-    let verdict = verdict(in_order, GOAL_IN_ORDER);
-    println!("    in order / linux-perf-data, CPU {in_order:.3}, goal {GOAL_IN_ORDER} {verdict}");
+    rows.push(Row::ratio(
+        what("read and in order / linux-perf-data, CPU"),
+        in_order,
+        GOAL_IN_ORDER,
+    ));
+    rows
 }
 
 const READ: &str = "read from the file (kernel)";

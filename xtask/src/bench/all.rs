@@ -1,0 +1,46 @@
+//! `cargo xtask bench all`: every goal that perftab has for its speed and size, beside its peers, in one run.
+
+use super::goals::Row;
+use super::{Size, ingest, links, record, recording_of, viewer};
+use crate::{demo, page};
+use anyhow::Result;
+use std::path::Path;
+
+/// Measures everything and prints a table.
+pub fn bench(binary: &Path, runs: usize) -> Result<()> {
+    let [small, large, huge] =
+        [recording_of(Size::Small)?, recording_of(Size::Large)?, recording_of(Size::Huge)?];
+    let mut rows = ingest::goals(binary, &[&small, &large, &huge], runs)?;
+    rows.extend(unwinding());
+    rows.extend(viewer::goals(&large, &huge, runs)?);
+    rows.push(page::goal()?);
+    rows.extend(record::goals(binary, &demo::compile()?, runs)?);
+    rows.push(links::goal(binary, &[small, large])?);
+    println!("{:66}{:>13}   goal", "", "measured");
+    rows.iter().for_each(Row::print);
+    let met = rows.iter().filter(|row| row.verdict() == "met").count();
+    let unknown = rows.iter().filter(|row| row.measured.is_err()).count();
+    println!("    {met} of {} met, {unknown} not measured", rows.len());
+    Ok(())
+}
+
+/// What has a goal and is not measured.
+fn unwinding() -> [Row; 4] {
+    const NOT_YET: &str = "not there yet: stack dumps are not unwound";
+    [
+        Row::unknown("stack dumps of 615 MB, unwound / perf report without, CPU", 0.5, "", NOT_YET),
+        Row::unknown("stack dumps: not unwound to the root", 0.5, "%", NOT_YET),
+        Row::unknown(
+            "report with inlines / perf script with its own, CPU",
+            0.02,
+            "",
+            "not measured: perf script takes too long",
+        ),
+        Row::unknown(
+            "10,000 addresses / addr2line, CPU",
+            0.55,
+            "",
+            "not measured: no program for it",
+        ),
+    ]
+}
