@@ -77,9 +77,9 @@ impl Chunk {
         let above = || numbers.iter().map(|&number| number - least);
         let above = match range {
             0 => Above::Nothing,
-            ..0x100 => Above::Bytes(above().map(|above| above as u8).collect()),
-            ..0x1_0000 => Above::Shorts(above().map(|above| above as u16).collect()),
-            ..0x1_0000_0000 => Above::Words(above().map(|above| above as u32).collect()),
+            1..0x100 => Above::Bytes(above().map(|above| above as u8).collect()),
+            0x100..0x1_0000 => Above::Shorts(above().map(|above| above as u16).collect()),
+            0x1_0000..0x1_0000_0000 => Above::Words(above().map(|above| above as u32).collect()),
             _ => Above::Longs(above().collect()),
         };
         Self { least, above }

@@ -186,7 +186,7 @@ pub async fn filtered(
     left: &[RemainingSamples],
     slice: &Slice,
 ) -> Uses {
-    slice.expect(profile.samples.len() + 3 * profile.stacks.len());
+    slice.expect(profile.samples.len() + 2 * profile.stacks.len());
     let filter = Filter::new(profile, query);
     let passes = |row: usize| {
         let left = left.get(usize::from(profile.samples.event[row]));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -10,11 +10,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use perftab_core::session::Session;
 use perftab_tests::child_process::{self, LimitedCommand, end_of};
+use perftab_tests::fixtures::large::{large_packed, large_wrapped};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perf_data::{IN_USER, PerfData, RecordStamp};
 use perftab_tests::program::compile;
 use perftab_tests::servers::{Debuginfod, Viewer};
+use perftab_tests::synth::Packaging;
 use perftab_tests::{perf, perftab_binary};
 use perftab_views::functions::FunctionOrder;
 use perftab_views::{Group, Query};
@@ -329,6 +331,31 @@ fn a_reader_that_has_enough_is_no_failure() {
     let output = end_of(child, "perftab info without a reader");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(!text(&output.stderr).contains("panicked"), "{}", text(&output.stderr));
+}
+
+/// Another thread unpacks it, and is told that nobody wants more.
+#[test]
+fn a_reader_that_has_enough_of_a_packed_recording_is_no_failure() {
+    let folder = TestFolder::new();
+    for (name, file) in
+        [("wrapped", large_wrapped()), ("records", large_packed(Packaging::Compressed))]
+    {
+        let path = folder.write(name, &file);
+        let mut child = Command::new(perftab_binary())
+            .arg("script")
+            .arg(&path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("perftab runs");
+        let mut line = String::new();
+        let mut reader = BufReader::new(child.stdout.take().expect("piped"));
+        reader.read_line(&mut line).expect("it says something");
+        assert!(line.contains("server"), "{line}");
+        drop(reader);
+        let output = end_of(child, "perftab script without a reader");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
 }
 
 #[test]

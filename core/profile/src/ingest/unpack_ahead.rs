@@ -21,7 +21,7 @@ pub struct Unpacked {
     pub bytes: Vec<u8>,
     /// Out of which chunk it came, in their order.
     pub chunks: Vec<UnpackedChunk>,
-    /// Why nothing more comes out: in the last of the chunks.
+    /// Why nothing more comes out, if so: it was found in the last of the chunks.
     pub failure: Option<UnpackFailure>,
     /// Whether more follows.
     pub rest: Rest,
@@ -126,6 +126,11 @@ impl RecordsAhead {
         self.chunks.unpacked.taken += block.len() as u64;
         self.chunks.unpacked.packed.extend_from_slice(block);
         self.walker.push(block, &mut self.chunks);
+    }
+
+    /// True if no record can be read any more.
+    pub fn are_over(&self) -> bool {
+        self.walker.is_broken()
     }
 
     /// Nothing more comes.

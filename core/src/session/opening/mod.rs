@@ -8,6 +8,7 @@ use perftab_perfdata::decode::features::{Compression, Features};
 use perftab_perfdata::decode::header::{Header, Section};
 use perftab_perfdata::decode::wrapper::Wrapper;
 use perftab_perfdata::error::{DecodeError, DecodeErrorKind, Warning, WarningKind};
+use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::text::grouped;
 use perftab_profile::ingest::{
     Ingest, Ingested, Lookups, RecordCompression, SampleWatcher, StackDumps, Unpacked,
@@ -142,7 +143,8 @@ impl Opening {
         }
     }
 
-    /// Takes what an [`UnpackAhead`] made of the packed bytes, in the place of these. All have to come so.
+    /// Takes what an [`UnpackAhead`] made of the packed bytes, in the place of these. All have to come so. What a decoder
+    /// holds back comes with the last of them, so of a reading that ends before it is missing.
     pub fn push_unpacked(&mut self, unpacked: Unpacked) {
         self.pushed = self.pushed.saturating_add(unpacked.taken);
         match &mut self.reading {
@@ -245,7 +247,9 @@ impl PlainRecording {
         let streams: Vec<Section> = std::iter::once(header.data).chain(beside).collect();
         let is_part_of_folder = features.directory.is_some();
         let is_zstd = |how: Compression| how.algorithm == Compression::ZSTD;
-        let is_packed = features.compression.is_some_and(is_zstd) && more.is_empty();
+        // AUX data is not packed, and may be most of a file: it is passed over without being read.
+        let has_aux = header.features.iter().any(|(feature, _)| *feature == Feature::AUXTRACE);
+        let is_packed = features.compression.is_some_and(is_zstd) && !has_aux && more.is_empty();
         let mut ingest = Ingest::new(&header, features, &streams);
         match (is_part_of_folder, more.is_empty()) {
             (true, true) => ingest.warn(

@@ -4,13 +4,14 @@
 //! and what comes out to the opening instead of them.
 
 use perftab_perfdata::decode::ByteOrder;
-use perftab_perfdata::decode::wrapper::{UnpackError, Unwrap, Wrapper};
+use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
 use perftab_profile::ingest::{RecordsAhead, Rest, UnpackFailure, Unpacked};
 
-/// Bytes with packed records that are taken before it is looked how much came out of them. Four bytes of zstd may hold
-/// 128 KiB, so what is handed on has some 8 MiB at most.
+/// Bytes with packed records that are taken before it is looked how much came out of them: few, as four bytes of zstd may
+/// hold 128 KiB.
 const STEP: usize = 256;
-/// What is handed on has at least so many bytes, as long as there is more.
+/// What is handed on has at least so many bytes, as long as there is more. What a single record holds is handed on at
+/// once, and so is what a decoder held back: with damage or malice 64 MiB, and a window.
 const PIECE: usize = 256 << 10;
 
 /// What is packed in a recording of one file.
@@ -46,12 +47,7 @@ pub struct UnpackAhead {
 
 enum Unpacking {
     Records(Box<RecordsAhead>),
-    Wrapper {
-        unwrap: Unwrap,
-        unpacked: Unpacked,
-    },
-    /// The rest of the pass cannot be unpacked and was said to be none.
-    Failed,
+    Wrapper { unwrap: Unwrap, unpacked: Unpacked },
 }
 
 impl Unpacking {
@@ -69,13 +65,13 @@ impl Unpacking {
     /// Takes a little.
     fn step(&mut self, input: &mut &[u8]) -> Step {
         match self {
-            Self::Failed => *input = &[],
             Self::Records(records) => {
                 let (step, rest) = input.split_at_checked(STEP).unwrap_or((input, &[]));
                 *input = rest;
                 if !step.is_empty() {
                     records.push(step);
-                    return Step::Unpacked;
+                    // Whoever reads them ends where they do.
+                    return if records.are_over() { Step::Ends(None) } else { Step::Unpacked };
                 }
             }
             Self::Wrapper { unwrap, unpacked } => {
@@ -90,7 +86,7 @@ impl Unpacking {
                     Ok(None) => {}
                     Err(error) => {
                         unwrap.drain(&mut |bytes| unpacked.bytes.extend_from_slice(bytes));
-                        return Step::Failed(error);
+                        return Step::Ends(Some(UnpackFailure::from(&error)));
                     }
                 }
             }
@@ -101,10 +97,10 @@ impl Unpacking {
     /// What has come out, if it is much.
     fn take_if_much(&mut self, place: Place) -> Option<Unpacked> {
         let unpacked = match self {
-            // What was held back comes with the last of them: who has all of a stream waits for no more.
+            // What was held back comes with the last of them: a stream that has got all its bytes ends.
             Self::Records(records) if place == Place::Within => records.unpacked(),
             Self::Wrapper { unpacked, .. } => unpacked,
-            Self::Records(_) | Self::Failed => return None,
+            Self::Records(_) => return None,
         };
         let is_much = unpacked.bytes.len() + unpacked.packed.len() >= PIECE;
         is_much.then(|| std::mem::take(unpacked))
@@ -126,7 +122,8 @@ enum Step {
     Unpacked,
     /// More is needed.
     Starves,
-    Failed(UnpackError),
+    /// Nothing more can be read.
+    Ends(Option<UnpackFailure>),
 }
 
 impl UnpackAhead {
@@ -165,46 +162,35 @@ impl UnpackAhead {
                         return Some(unpacked);
                     }
                 }
-                Step::Failed(error) => return Some(self.fail(&error)),
-                Step::Starves if place == Place::End => return self.finish_pass(),
-                Step::Starves => return None,
+                Step::Starves if place == Place::Within => return None,
+                Step::Starves => return Some(self.finish_pass(None)),
+                Step::Ends(failure) => {
+                    *block = &[];
+                    return Some(self.finish_pass(failure));
+                }
             }
         }
     }
 
     /// Says that the file ends before it should.
     pub fn end_early(&mut self) -> Option<Unpacked> {
-        self.wants().and_then(|_| self.finish_pass())
+        self.wants().map(|_| self.finish_pass(None))
     }
 
     /// What is the last to come out of this pass.
-    fn fail(&mut self, error: &UnpackError) -> Unpacked {
-        let unpacking = std::mem::replace(&mut self.unpacking, Unpacking::Failed);
-        let mut unpacked = match unpacking {
-            Unpacking::Wrapper { unpacked, .. } => unpacked,
-            Unpacking::Records(_) | Unpacking::Failed => Unpacked::default(),
-        };
-        unpacked.failure = Some(UnpackFailure::from(error));
-        unpacked.rest = Rest::Nothing;
-        unpacked
-    }
-
-    /// The packed bytes end.
-    fn finish_pass(&mut self) -> Option<Unpacked> {
+    fn finish_pass(&mut self, failure: Option<UnpackFailure>) -> Unpacked {
         self.passes_left -= 1;
         self.offset = self.packing.begin;
         match std::mem::replace(&mut self.unpacking, Unpacking::new(self.packing)) {
             Unpacking::Records(mut records) => {
                 records.finish();
-                Some(std::mem::take(records.unpacked()))
+                std::mem::take(records.unpacked())
             }
             Unpacking::Wrapper { mut unwrap, mut unpacked } => {
                 let finished = unwrap.finish(&mut |bytes| unpacked.bytes.extend_from_slice(bytes));
-                unpacked.failure = finished.err().as_ref().map(UnpackFailure::from);
-                unpacked.rest = Rest::Nothing;
-                Some(unpacked)
+                let failure = failure.or_else(|| finished.err().as_ref().map(UnpackFailure::from));
+                Unpacked { failure, rest: Rest::Nothing, ..unpacked }
             }
-            Unpacking::Failed => None,
         }
     }
 }
