@@ -39,7 +39,7 @@ pub(crate) async fn write(request: &ExportRequest, source: &Source, out: &mut Ou
             while row < track.rows.len() {
                 let (_, next) = end_of_run(&calls, track, row);
                 let rows = track.rows[row..next].iter();
-                let weights = rows.map(|&row| calls.codes.profile.samples.weight[row as usize]);
+                let weights = rows.map(|&row| calls.codes.profile.samples.weight.at(row as usize));
                 json::separate(&mut out.bytes, row);
                 let _ = write!(out.bytes, "{}", weights.fold(0, u64::saturating_add));
                 row = next;

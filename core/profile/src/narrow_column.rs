@@ -1,4 +1,4 @@
-//! Numbers by row that differ little from row to row: times, threads, CPUs.
+//! Numbers by row that differ little from row to row: times, threads, CPUs, weights.
 
 use std::rc::Rc;
 
@@ -46,7 +46,7 @@ impl Number for ThreadId {
 }
 
 /// As [`Column`](super::Column), with no more bytes for a row than tell the numbers of its chunk apart: seven instead of
-/// fourteen for time, thread and CPU of a sample.
+/// fourteen for time, thread and CPU of a sample, and four instead of eight for a weight that varies.
 #[derive(Clone, Debug)]
 pub struct NarrowColumn<T> {
     full: Vec<Chunk>,

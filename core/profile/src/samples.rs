@@ -35,7 +35,7 @@ pub struct Samples {
     /// Where.
     pub cpu: NarrowColumn<u16>,
     /// Periods.
-    pub weight: Column<u64>,
+    pub weight: NarrowColumn<u64>,
     /// How many observations a row stands for; empty: one each.
     pub count: Vec<u32>,
     order: Order,
@@ -73,7 +73,7 @@ impl Samples {
             stack: *self.stack.get(row)?,
             event: EventId(u32::from(*self.event.get(row)?)),
             cpu: self.cpu.get(row)?,
-            weight: *self.weight.get(row)?,
+            weight: self.weight.get(row)?,
         })
     }
 

@@ -101,7 +101,7 @@ fn sums(profile: &Profile) -> Map<(EventId, ThreadId), Sum> {
     let mut sums: Map<(EventId, ThreadId), Sum> = Map::new();
     for row in 0..samples.len() {
         let event = EventId(u32::from(samples.event[row]));
-        let sum = Sum { weight: samples.weight[row], samples: samples.count(row) };
+        let sum = Sum { weight: samples.weight.at(row), samples: samples.count(row) };
         sums.entry((event, samples.thread.at(row))).or_default().add(sum);
     }
     sums

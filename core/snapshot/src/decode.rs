@@ -88,7 +88,7 @@ fn check_totals(profile: &Profile) -> Result<(), SnapshotError> {
     let samples = &profile.samples;
     let mut sums = vec![Sum::default(); profile.events.len()];
     for row in 0..samples.len() {
-        let sum = Sum { samples: samples.count(row), weight: samples.weight[row] };
+        let sum = Sum { samples: samples.count(row), weight: samples.weight.at(row) };
         sums[usize::from(samples.event[row])].add(sum);
     }
     let is_whole =

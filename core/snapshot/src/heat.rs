@@ -168,7 +168,7 @@ fn own_code(
         if !is_hot[frame.index()] {
             continue;
         }
-        let sum = Sum { weight: samples.weight[row], samples: samples.count(row) };
+        let sum = Sum { weight: samples.weight.at(row), samples: samples.count(row) };
         let levels = symbols.levels(frame);
         for (depth, level) in levels.iter().enumerate() {
             let is_met = levels[..depth].iter().any(|met| met.function == level.function);

@@ -221,7 +221,7 @@ fn bins_are_off_by_no_more_than_can_be_seen() {
             let of = (u32::from(event), threads(&made.profile, samples.thread.at(row)));
             span.spread(&(0..bins.length), bins.count as usize, |bin, share| {
                 let sum = expected.entry((of.clone(), bin as u32)).or_default();
-                *sum += samples.weight[row] as f64 * share;
+                *sum += samples.weight.at(row) as f64 * share;
                 let largest = largest.entry(of.clone()).or_default();
                 *largest = largest.max(*sum);
             });

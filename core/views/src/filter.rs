@@ -179,7 +179,7 @@ impl<'a> Filter<'a> {
     /// What the sample of this row counts for.
     pub fn sum(&self, row: usize) -> Sum {
         let samples = &self.profile.samples;
-        Sum { weight: samples.weight[row], samples: samples.count(row) }
+        Sum { weight: samples.weight.at(row), samples: samples.count(row) }
     }
 }
 

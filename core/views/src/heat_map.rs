@@ -142,7 +142,7 @@ impl Load {
             return 0.0;
         }
         match self.busy {
-            Busy::Weight => samples.weight[row] as f64,
+            Busy::Weight => samples.weight.at(row) as f64,
             Busy::Each(nanos) => nanos * samples.count(row) as f64,
         }
     }
@@ -259,7 +259,7 @@ impl GrowingMap {
             return;
         }
         if is_wait && !load.is_idle(profile, row) {
-            self.add_wait(span.end.saturating_sub(samples.weight[row])..span.end);
+            self.add_wait(span.end.saturating_sub(samples.weight.at(row))..span.end);
         }
         let cell = ((span.end - times.start) / self.cell_nanos) as usize;
         let samples = samples.count(row);
@@ -370,7 +370,7 @@ fn waited(
             continue;
         }
         let end = profile.samples.time_nanos.at(row).saturating_sub(first);
-        let start = end.saturating_sub(profile.samples.weight[row]);
+        let start = end.saturating_sub(profile.samples.weight.at(row));
         let is_taken = filter.removed_by(row).is_none() && left.has(profile, row);
         if is_taken && !load.is_idle(profile, row) {
             nanos += end.min(times.end).saturating_sub(start.max(times.start)) as f64;

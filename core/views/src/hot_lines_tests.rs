@@ -213,7 +213,7 @@ fn without_steps_only_the_innermost_frame_counts() {
                 };
                 let of_it = symbols.levels(frame).iter().find(|level| level.function == id);
                 if let Some(level) = of_it {
-                    let weight = profile.samples.weight[row];
+                    let weight = profile.samples.weight.at(row);
                     *by_line.entry((level.file, level.line)).or_default() += weight;
                     *by_address.entry(profile.frames.get(frame).address).or_default() += weight;
                 }

@@ -278,7 +278,7 @@ impl PlacedSamples {
 }
 
 fn sum(profile: &Profile, row: usize) -> Sum {
-    Sum { weight: profile.samples.weight[row], samples: profile.samples.count(row) }
+    Sum { weight: profile.samples.weight.at(row), samples: profile.samples.count(row) }
 }
 
 /// Sums wrap here, so that what was added can be taken away again whatever the weights are.

@@ -36,7 +36,7 @@ pub fn period(profile: &Profile, event: u32) -> u64 {
         let mut weights: Vec<u64> = (0..samples.len())
             .filter(of_clock)
             .step_by(every)
-            .map(|row| samples.weight[row])
+            .map(|row| samples.weight.at(row))
             .collect();
         let middle = weights.len() / 2;
         if !weights.is_empty() {
@@ -133,7 +133,7 @@ impl SampleSpans {
         let lasts = self.lasts.get(usize::from(samples.event[row])).copied();
         let start = match lasts.unwrap_or(Lasts::Moment) {
             Lasts::Moment => end,
-            Lasts::Occurrence if samples.weight[row] <= 1 => end,
+            Lasts::Occurrence if samples.weight.at(row) <= 1 => end,
             Lasts::Occurrence | Lasts::Since => {
                 let before = std::mem::replace(self.before(profile, row), time);
                 end.saturating_sub(self.longest.min(time.saturating_sub(before)))

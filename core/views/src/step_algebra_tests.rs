@@ -132,7 +132,8 @@ fn filters_add_up_and_commute() {
                     || (function.name.is_none() && format!("{:#x}", function.address).contains('b'))
             })
         };
-        let expected: u64 = rows.filter(found).map(|row| stacks.profile.samples.weight[row]).sum();
+        let expected: u64 =
+            rows.filter(found).map(|row| stacks.profile.samples.weight.at(row)).sum();
         assert_eq!(shown(&stacks, &both).weight, expected);
     }
 }

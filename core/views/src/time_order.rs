@@ -239,7 +239,7 @@ fn spans(
         }
         let lasted = lasts.get(usize::from(samples.event[row])).is_some_and(|&lasts| lasts);
         let start = match lasted {
-            true => time.saturating_sub(samples.weight[row]).max(ended),
+            true => time.saturating_sub(samples.weight.at(row)).max(ended),
             false => time,
         };
         if let Some((row, began)) = last.take() {

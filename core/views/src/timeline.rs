@@ -183,7 +183,7 @@ pub async fn timeline(
         for row in part {
             let Some(span) = spans.next_left(profile, &filter, sums.left(), row) else { continue };
             let kind = usize::from(kinds[samples.stack[row].index()]);
-            let weight = samples.weight[row] as f64;
+            let weight = samples.weight.at(row) as f64;
             let [process, thread] = lanes.of_thread(samples.thread.at(row));
             let cpu = lanes.of_cpu(samples.cpu.at(row));
             let tracks = [0, process, thread, cpu];

@@ -50,7 +50,7 @@ fn stacks(session: &Session) -> Vec<String> {
             format!(
                 "{} {name} {} {}",
                 samples.time_nanos.at(row),
-                samples.weight[row],
+                samples.weight.at(row),
                 frames.join(" ")
             )
         })

@@ -165,7 +165,7 @@ impl Firefox {
                 let unit = profile.event(rows.query.event).map(|event| event.unit());
                 for (row, &sample) in track.rows.iter().enumerate() {
                     json::separate(&mut out.bytes, row);
-                    let weight = samples.weight[sample as usize];
+                    let weight = samples.weight.at(sample as usize);
                     match unit {
                         Some(Unit::Ns) => json::milliseconds(&mut out.bytes, weight),
                         _ => drop(write!(out.bytes, "{weight}")),

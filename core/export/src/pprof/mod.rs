@@ -83,7 +83,7 @@ impl Ended {
             self.samples.push((end, Sum::default()));
             self.samples.len() - 1
         });
-        let sum = Sum { weight: samples.weight[row], samples: samples.count(row) };
+        let sum = Sum { weight: samples.weight.at(row), samples: samples.count(row) };
         self.samples[place].1.add(sum);
     }
 }

@@ -399,7 +399,7 @@ mod tests {
                     "the stack says why"
                 );
                 let stack = stacks.get(caller).map_or(0, |(_, frame)| frame.0 - OTHER_FRAMES);
-                (name, samples.thread.at(row).0, stack, samples.weight[row])
+                (name, samples.thread.at(row).0, stack, samples.weight.at(row))
             };
             ((0..samples.len()).map(row).collect(), unfinished_off_cpu)
         }

@@ -118,7 +118,7 @@ impl Heat {
             let rows = tree.rows_in(profile, part);
             for (row, node) in rows.filter(|&(_, node)| is_hot[node as usize]) {
                 let stack = samples.stack[row];
-                let sum = Sum { weight: samples.weight[row], samples: samples.count(row) };
+                let sum = Sum { weight: samples.weight.at(row), samples: samples.count(row) };
                 met.clear();
                 for id in owners(tree, node) {
                     let Some(&function) = numbers.get(&id) else { continue };

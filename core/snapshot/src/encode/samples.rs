@@ -29,7 +29,7 @@ impl<'a> Body<'_, 'a> {
         let events = self.contents.profile.events.len();
         let mut units = vec![Unit { unit: 0, is_regular: true }; events];
         for (row, _) in self.tree.rows(self.contents.profile) {
-            let weight = samples.weight[row];
+            let weight = samples.weight.at(row);
             let known = &mut units[usize::from(samples.event[row])];
             known.is_regular &= known.unit == 0 || known.unit == weight;
             known.unit = greatest_common_divisor(known.unit, weight);
