@@ -32,7 +32,7 @@ use perftab_views::grouped::GroupBy;
 use perftab_views::transform::Transform;
 use perftab_views::{Direction, Query};
 
-use crate::open::{open_in_blocks, open_parts};
+use crate::open::{open_in_blocks, open_parts, open_unpacked_ahead};
 use crate::synth::elf::{self, ElfSection};
 
 /// A target's body.
@@ -63,13 +63,18 @@ const UNPACKING: &str = r#""kind":"unpacking""#;
 pub fn session_file(file: &[u8]) {
     // Cut inside of records and of their headers; byte by byte where that is quick.
     let odd = if file.len() < 4096 { 1 } else { 1021 };
-    let answers =
+    let in_blocks =
         |block| open_in_blocks(file, block).map(answers).map_err(|error| error.to_string());
-    let (whole, cut) = (answers(file.len().max(1)), answers(odd));
+    let (whole, cut) = (in_blocks(file.len().max(1)), in_blocks(odd));
     // Of damaged xz the last piece may be missing, more of it or less.
     let is_damaged = |it: &Result<String, String>| !matches!(it, Ok(it) if !it.contains(UNPACKING));
     let may_differ = Wrapper::detect(file) == Some(Wrapper::Xz);
+    let ahead = open_unpacked_ahead(file, file.len(), 4096).map_err(|error| error.to_string());
+    let ahead = ahead.map(|ahead| ahead.map(|(session, _)| answers(session))).transpose();
     if !(may_differ && is_damaged(&whole) && is_damaged(&cut)) {
+        if let Some(ahead) = ahead {
+            assert_same(&whole, &ahead, "unpacked ahead");
+        }
         assert_same(whole, cut, "blocks of another size");
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use perftab_core::session::{Opening, Session, WantedBytes};
+use perftab_core::session::{Opening, Session, UnpackAhead, WantedBytes};
 use perftab_perfdata::decode::{ByteSource, SliceSource};
 use perftab_perfdata::error::DecodeError;
 
@@ -23,6 +23,37 @@ pub fn open_parts(parts: &[&[u8]], block: usize) -> Result<Session, DecodeError>
         opening.push(&rest[..length]);
     }
     Ok(opening.finish())
+}
+
+/// Opens a recording in which something is packed with what an [`UnpackAhead`] makes of it, given blocks of `block` bytes;
+/// also in how many pieces that came. `None` where nothing is packed. Only `there` bytes of the file are left by the
+/// time its records are read.
+pub fn open_unpacked_ahead(
+    file: &[u8],
+    there: usize,
+    block: usize,
+) -> Result<Option<(Session, usize)>, DecodeError> {
+    let mut opening = Opening::new(&[&SliceSource::new(file)])?;
+    let Some(packing) = opening.packing() else { return Ok(None) };
+    let mut ahead = UnpackAhead::new(packing);
+    let mut pieces = 0;
+    while let Some((offset, length)) = ahead.wants().filter(|_| opening.wants().is_some()) {
+        let mut block = next(&file[..there], offset, length, block);
+        let end = (block.is_empty() && length > 0).then(|| ahead.end_early()).flatten();
+        for unpacked in end.into_iter().chain(std::iter::from_fn(|| ahead.push(&mut block))) {
+            pieces += 1;
+            opening.push_unpacked(unpacked);
+        }
+        assert!(block.is_empty(), "all of it was taken");
+    }
+    assert!(opening.wants().is_none(), "it was read to its end");
+    Ok(Some((opening.finish(), pieces)))
+}
+
+/// What is pushed next of the bytes that are there.
+pub fn next(there: &[u8], offset: u64, length: u64, block: usize) -> &[u8] {
+    let rest = there.get(offset as usize..).unwrap_or_default();
+    &rest[..rest.len().min(block).min(usize::try_from(length).unwrap_or(usize::MAX))]
 }
 
 /// Opens a recording.

@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use perftab_core::session::Session;
 use perftab_tests::child_process::{self, LimitedCommand, end_of};
-use perftab_tests::fixtures::large::{large_packed, large_wrapped};
+use perftab_tests::fixtures::large::{SAMPLES, large_packed, large_wrapped};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perf_data::{IN_USER, PerfData, RecordStamp};
@@ -333,21 +333,24 @@ fn a_reader_that_has_enough_is_no_failure() {
     assert!(!text(&output.stderr).contains("panicked"), "{}", text(&output.stderr));
 }
 
-/// Another thread unpacks it, and is told that nobody wants more.
+/// Another thread unpacks it, waits where it is far ahead, and is told when nobody wants more.
 #[test]
-fn a_reader_that_has_enough_of_a_packed_recording_is_no_failure() {
+fn a_packed_recording_is_read_to_its_end_or_until_a_reader_has_enough() {
+    const ROUNDS: u64 = 45; // More than may wait to be read.
     let folder = TestFolder::new();
-    for (name, file) in
-        [("wrapped", large_wrapped()), ("records", large_packed(Packaging::Compressed))]
-    {
+    let records = large_packed(Packaging::Compressed, ROUNDS);
+    for (name, file) in [("wrapped", large_wrapped(ROUNDS)), ("records", records)] {
         let path = folder.write(name, &file);
-        let mut child = Command::new(perftab_binary())
-            .arg("script")
-            .arg(&path)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("perftab runs");
+        let perftab = |command: &[&str]| {
+            let mut perftab = Command::new(perftab_binary());
+            perftab.args(command).arg(&path).stdout(Stdio::piped()).stderr(Stdio::piped());
+            perftab.spawn().expect("perftab runs")
+        };
+        let output = end_of(perftab(&["info", "--json", "--no-local"]), "perftab info");
+        let info: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert!(info["samples"].as_u64() > Some(ROUNDS * SAMPLES), "{info}");
+
+        let mut child = perftab(&["script"]);
         let mut line = String::new();
         let mut reader = BufReader::new(child.stdout.take().expect("piped"));
         reader.read_line(&mut line).expect("it says something");

@@ -14,6 +14,9 @@ const STEP: usize = 256;
 /// once, and so is what a decoder held back: with damage or malice 64 MiB, and a window.
 const PIECE: usize = 256 << 10;
 
+/// Of so many packed bytes a reader is told although nothing came out of them.
+const MUCH_TAKEN: u64 = 1 << 20;
+
 /// What is packed in a recording of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
@@ -83,7 +86,8 @@ impl Unpacking {
                         unpacked.bytes.extend_from_slice(bytes);
                         return Step::Unpacked;
                     }
-                    Ok(None) => {}
+                    // A decoder that leaves some of it finds nothing in that.
+                    Ok(None) => *input = &[],
                     Err(error) => {
                         unwrap.drain(&mut |bytes| unpacked.bytes.extend_from_slice(bytes));
                         return Step::Ends(Some(UnpackFailure::from(&error)));
@@ -102,7 +106,8 @@ impl Unpacking {
             Self::Wrapper { unpacked, .. } => unpacked,
             Self::Records(_) => return None,
         };
-        let is_much = unpacked.bytes.len() + unpacked.packed.len() >= PIECE;
+        let gives_much = unpacked.bytes.len() + unpacked.packed.len() >= PIECE;
+        let is_much = gives_much || unpacked.taken >= MUCH_TAKEN;
         is_much.then(|| std::mem::take(unpacked))
     }
 }
@@ -162,7 +167,9 @@ impl UnpackAhead {
                         return Some(unpacked);
                     }
                 }
-                Step::Starves if place == Place::Within => return None,
+                Step::Starves if place == Place::Within => {
+                    return self.unpacking.take_if_much(place);
+                }
                 Step::Starves => return Some(self.finish_pass(None)),
                 Step::Ends(failure) => {
                     *block = &[];
