@@ -18,9 +18,7 @@ pub fn open_parts(parts: &[&[u8]], block: usize) -> Result<Session, DecodeError>
     let sources: Vec<_> = sources.iter().map(|source| source as &dyn ByteSource).collect();
     let mut opening = Opening::new(&sources)?;
     while let Some(WantedBytes { part, offset, length }) = opening.wants() {
-        let rest = parts[part].get(offset as usize..).unwrap_or_default();
-        let length = (length.min(block as u64) as usize).min(rest.len());
-        opening.push(&rest[..length]);
+        opening.push(next(parts[part], offset, length, block));
     }
     Ok(opening.finish())
 }

@@ -248,10 +248,8 @@ impl Kallsyms {
     /// Of several functions at one address the last has it, as in perf, which ends each symbol at
     /// the next before it chooses between them. The others stay empty.
     fn set_ends(&mut self) {
-        // Stable: of equals the order in the text decides. The kernel has them in order.
-        if !self.symbols.is_sorted_by_key(|symbol| symbol.start) {
-            sort_by_numbers(&mut self.symbols, |symbol| (symbol.start, 0));
-        }
+        // Stable: of equals the order in the text decides.
+        sort_by_numbers(&mut self.symbols, |symbol| (symbol.start, 0));
         let last = self.symbols.last().map_or(0, |symbol| symbol.start);
         let page_end = last.checked_next_multiple_of(PAGE).and_then(|end| end.checked_add(PAGE));
         let mut next = page_end.unwrap_or(u64::MAX);

@@ -3,19 +3,12 @@
 use std::ops::Index;
 use std::rc::Rc;
 
-/// Rows of a chunk.
-const CHUNK: usize = 1 << 16;
+use super::chunks::{CHUNK, Chunks, Place};
 
-/// A column in chunks: it grows without a copy of what is there already, which in WebAssembly,
-/// where memory is never given back, would cost twice its size. A chunk in which all rows have
-/// one value (the weights of a fixed period, the event of a recording that has one) is that value.
+/// A column in chunks. A chunk in which all rows have one value (the event of a recording that has one) is that value.
 /// A copy shares the full chunks, so that what has been read so far costs next to nothing to show.
 #[derive(Clone, Debug)]
-pub struct Column<T> {
-    full: Vec<Chunk<T>>,
-    /// The rows after those, fewer than a chunk has.
-    last: Vec<T>,
-}
+pub struct Column<T>(Chunks<T, Chunk<T>>);
 
 #[derive(Clone, Debug)]
 enum Chunk<T> {
@@ -23,9 +16,18 @@ enum Chunk<T> {
     Each(Rc<[T]>),
 }
 
+impl<T: Copy + PartialEq> From<&[T]> for Chunk<T> {
+    fn from(values: &[T]) -> Self {
+        match values.iter().all(|&value| value == values[0]) {
+            true => Self::Same(values[0]),
+            false => Self::Each(Rc::from(values)),
+        }
+    }
+}
+
 impl<T> Default for Column<T> {
     fn default() -> Self {
-        Self { full: Vec::new(), last: Vec::new() }
+        Self(Chunks::default())
     }
 }
 
@@ -33,48 +35,37 @@ impl<T: Copy + PartialEq> Column<T> {
     /// Adds a row.
     #[inline(always)]
     pub fn push(&mut self, value: T) {
-        self.last.push(value);
-        if self.last.len() == CHUNK {
-            self.end_chunk();
-        }
-    }
-
-    fn end_chunk(&mut self) {
-        let first = self.last[0];
-        self.full.push(match self.last.iter().all(|&value| value == first) {
-            true => Chunk::Same(first),
-            false => Chunk::Each(Rc::from(self.last.as_slice())),
-        });
-        self.last.clear();
+        self.0.push(value);
     }
 
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        self.full.len() * CHUNK + self.last.len()
+        self.0.len()
     }
 
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
-        self.full.is_empty() && self.last.is_empty()
+        self.len() == 0
     }
 
     /// The value of a row, if there is one.
     #[inline]
     pub fn get(&self, row: usize) -> Option<&T> {
-        match self.full.get(row / CHUNK) {
-            Some(Chunk::Same(value)) => Some(value),
-            Some(Chunk::Each(values)) => values.get(row % CHUNK),
-            None => self.last.get(row.checked_sub(self.full.len() * CHUNK)?),
+        match self.0.full(row) {
+            Some((Chunk::Same(value), _)) => Some(value),
+            Some((Chunk::Each(values), row)) => values.get(row),
+            None => self.0.last(row),
         }
     }
 
     /// Gives a row another value, if there is one.
     pub fn set(&mut self, row: usize, value: T) {
-        let Some(chunk) = self.full.get_mut(row / CHUNK) else {
-            if let Some(known) = self.last.get_mut(row - self.full.len() * CHUNK) {
-                *known = value;
+        let (chunk, row) = match self.0.place(row) {
+            Place::Full(chunk, row) => (chunk, row),
+            Place::Last(known) => {
+                known.into_iter().for_each(|known| *known = value);
+                return;
             }
-            return;
         };
         if let Chunk::Same(same) = *chunk {
             if same == value {
@@ -83,13 +74,13 @@ impl<T: Copy + PartialEq> Column<T> {
             *chunk = Chunk::Each(Rc::from(vec![same; CHUNK]));
         }
         if let Chunk::Each(values) = chunk {
-            Rc::make_mut(values)[row % CHUNK] = value;
+            Rc::make_mut(values)[row] = value;
         }
     }
 
     /// Gives all rows of one value another.
     pub fn replace(&mut self, value: T, by: T) {
-        for chunk in &mut self.full {
+        for chunk in &mut self.0.full {
             match chunk {
                 Chunk::Same(same) if *same == value => *same = by,
                 Chunk::Each(values) if values.contains(&value) => {
@@ -98,16 +89,16 @@ impl<T: Copy + PartialEq> Column<T> {
                 Chunk::Same(_) | Chunk::Each(_) => {}
             }
         }
-        replace_in(&mut self.last, value, by);
+        replace_in(&mut self.0.last, value, by);
     }
 
     /// All rows, in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> + '_ {
-        let full = self.full.iter().flat_map(|chunk| match chunk {
+        let full = self.0.full.iter().flat_map(|chunk| match chunk {
             Chunk::Same(value) => Rows::Same(std::iter::repeat_n(value, CHUNK)),
             Chunk::Each(values) => Rows::Each(values.iter()),
         });
-        full.chain(&self.last)
+        full.chain(&self.0.last)
     }
 }
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bins;
+mod chunks;
 mod column;
 mod digest;
 mod embedded;

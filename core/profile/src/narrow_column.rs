@@ -3,9 +3,7 @@
 use std::rc::Rc;
 
 use super::ThreadId;
-
-/// Rows of a chunk.
-const CHUNK: usize = 1 << 16;
+use super::chunks::{CHUNK, Chunks, Place};
 
 /// A number that a [`NarrowColumn`] holds.
 pub trait Number: Copy {
@@ -48,11 +46,7 @@ impl Number for ThreadId {
 /// As [`Column`](super::Column), with no more bytes for a row than tell the numbers of its chunk apart: seven instead of
 /// fourteen for time, thread and CPU of a sample, and four instead of eight for a weight that varies.
 #[derive(Clone, Debug)]
-pub struct NarrowColumn<T> {
-    full: Vec<Chunk>,
-    /// The rows after those, fewer than a chunk has.
-    last: Vec<T>,
-}
+pub struct NarrowColumn<T>(Chunks<T, Chunk>);
 
 /// The least of some numbers, and how far above it each is.
 #[derive(Clone, Debug)]
@@ -98,9 +92,15 @@ impl Chunk {
     }
 }
 
+impl<T: Number> From<&[T]> for Chunk {
+    fn from(values: &[T]) -> Self {
+        Self::new(&values.iter().map(|value| value.number()).collect::<Vec<_>>())
+    }
+}
+
 impl<T> Default for NarrowColumn<T> {
     fn default() -> Self {
-        Self { full: Vec::new(), last: Vec::new() }
+        Self(Chunks::default())
     }
 }
 
@@ -108,51 +108,44 @@ impl<T: Number> NarrowColumn<T> {
     /// Adds a row.
     #[inline(always)]
     pub fn push(&mut self, value: T) {
-        self.last.push(value);
-        if self.last.len() == CHUNK {
-            self.end_chunk();
-        }
-    }
-
-    fn end_chunk(&mut self) {
-        let numbers: Vec<u64> = self.last.iter().map(|value| value.number()).collect();
-        self.full.push(Chunk::new(&numbers));
-        self.last.clear();
+        self.0.push(value);
     }
 
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        self.full.len() * CHUNK + self.last.len()
+        self.0.len()
     }
 
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
-        self.full.is_empty() && self.last.is_empty()
+        self.len() == 0
     }
 
     /// The value of a row that there is.
     #[inline]
     pub fn at(&self, row: usize) -> T {
-        match self.full.get(row / CHUNK) {
-            Some(chunk) => T::of(chunk.at(row % CHUNK)),
-            None => self.last[row - self.full.len() * CHUNK],
-        }
+        self.get(row).expect("rows are counted by the same column's length")
     }
 
     /// The value of a row, if there is one.
+    #[inline]
     pub fn get(&self, row: usize) -> Option<T> {
-        (row < self.len()).then(|| self.at(row))
+        match self.0.full(row) {
+            Some((chunk, row)) => Some(T::of(chunk.at(row))),
+            None => self.0.last(row).copied(),
+        }
     }
 
-    /// Gives a row that there is another value: a chunk is made anew for it.
+    /// Gives a row another value, if there is one: a chunk is made anew for it.
     pub fn set(&mut self, row: usize, value: T) {
-        let Some(chunk) = self.full.get_mut(row / CHUNK) else {
-            self.last[row - self.full.len() * CHUNK] = value;
-            return;
-        };
-        let mut numbers: Vec<u64> = (0..CHUNK).map(|row| chunk.at(row)).collect();
-        numbers[row % CHUNK] = value.number();
-        *chunk = Chunk::new(&numbers);
+        match self.0.place(row) {
+            Place::Full(chunk, row) => {
+                let mut numbers: Vec<u64> = (0..CHUNK).map(|row| chunk.at(row)).collect();
+                numbers[row] = value.number();
+                *chunk = Chunk::new(&numbers);
+            }
+            Place::Last(known) => known.into_iter().for_each(|known| *known = value),
+        }
     }
 
     /// All rows, in order.

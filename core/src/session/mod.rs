@@ -53,9 +53,7 @@ use perftab_snapshot::{Facts, Fidelity};
 use perftab_views::coverage::{FrameUses, Uses};
 
 pub use perftab_images::{AdmittedFile, NotUsed, OfferReport, OfferStep, UsedFile};
-pub use perftab_profile::ingest::{
-    Rest, SampleWatcher, StackDumps, UnpackFailure, Unpacked, UnpackedChunk, WatchedSample,
-};
+pub use perftab_profile::ingest::{SampleWatcher, StackDumps, Unpacked, WatchedSample};
 
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
 pub use breakdown::{Breakdown, BreakdownRow, Cell};

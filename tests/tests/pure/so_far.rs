@@ -5,7 +5,7 @@ use perftab_core::session::{Opening, ScanStep, Session, WantedBytes};
 use perftab_perfdata::decode::{ByteSource, SliceSource};
 use perftab_perfdata::error::WarningKind;
 use perftab_tests::fixtures::recordings;
-use perftab_tests::open::{open_parts, read_parts};
+use perftab_tests::open::{next, open_parts, read_parts};
 
 use perftab_views::{Direction, Group, Query};
 
@@ -36,9 +36,7 @@ fn looked_at(parts: &[Vec<u8>], block: usize, mut look: impl FnMut(Session)) -> 
     let sources: Vec<_> = sources.iter().map(|source| source as &dyn ByteSource).collect();
     let mut opening = Opening::new(&sources).expect("it opens");
     while let Some(WantedBytes { part, offset, length }) = opening.wants() {
-        let rest = parts[part].get(offset as usize..).unwrap_or_default();
-        let length = (length.min(block as u64) as usize).min(rest.len());
-        opening.push(&rest[..length]);
+        opening.push(next(&parts[part], offset, length, block));
         opening.so_far().into_iter().for_each(&mut look);
     }
     opening.finish()

@@ -11,7 +11,7 @@ pub fn bench(binary: &Path, runs: usize) -> Result<()> {
     let [small, large, huge] =
         [recording_of(Size::Small)?, recording_of(Size::Large)?, recording_of(Size::Huge)?];
     let mut rows = ingest::goals(binary, &[&small, &large, &huge], runs)?;
-    rows.extend(unwinding());
+    rows.extend(not_measured());
     rows.extend(viewer::goals(&large, &huge, runs)?);
     rows.push(page::goal()?);
     rows.extend(record::goals(binary, &demo::compile()?, runs)?);
@@ -25,7 +25,7 @@ pub fn bench(binary: &Path, runs: usize) -> Result<()> {
 }
 
 /// What has a goal and is not measured.
-fn unwinding() -> [Row; 4] {
+fn not_measured() -> [Row; 4] {
     const NOT_YET: &str = "not there yet: stack dumps are not unwound";
     [
         Row::unknown("stack dumps of 615 MB, unwound / perf report without, CPU", 0.5, "", NOT_YET),
