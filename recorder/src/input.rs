@@ -68,6 +68,14 @@ impl Input {
         }
     }
 
+    /// The recording; `None` of what was shared.
+    pub fn recording(&self) -> Option<&Recording> {
+        match self {
+            Self::Recording(recording) => Some(recording),
+            Self::Shared(_) => None,
+        }
+    }
+
     /// Reads the whole of it, with a progress bar. What is damaged of a recording is passed over
     /// with warnings, and build-ids that this machine speaks against are none if it is asked.
     pub fn read(&self, machine: ThisMachine) -> anyhow::Result<Session> {

@@ -246,14 +246,32 @@ impl Recording {
     /// `go_on` may end it with an error.
     pub fn watch(
         &self,
+        dumps: StackDumps,
         watcher: SampleWatcher,
         go_on: &mut dyn FnMut() -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let sources = self.sources()?;
-        let mut replay = self.open_in(&sources)?.replay(StackDumps::LeftOut, watcher);
+        let mut replay = self.open_in(&sources)?.replay(dumps, watcher);
         self.push_all(&sources, &mut replay, &mut |_| go_on())?;
         replay.finish();
         go_on()
+    }
+
+    /// Unwinds the copies of stacks that it has, as far as the session's files tell how, with a progress bar; false if
+    /// there was nothing to do.
+    pub fn unwind(&self, session: &mut Session) -> anyhow::Result<bool> {
+        let Some(unwinding) = session.unwinding() else { return Ok(false) };
+        let mut progress = Progress::begin("Unwinding", Unit::Bytes, Some(self.size));
+        let sources = self.sources()?;
+        let opening = self.open_in(&sources)?;
+        let mut replay = opening.replay(StackDumps::Shown, unwinding.watcher());
+        self.push_all(&sources, &mut replay, &mut |replay| {
+            progress.update(replay.progress().bytes);
+            Ok(())
+        })?;
+        replay.finish();
+        session.take_unwound(unwinding);
+        Ok(true)
     }
 
     /// Its files, `data` of a folder first.

@@ -26,15 +26,22 @@ use perftab_profile::{DsoKind, FrameId, Profile, StackId, Stacks};
 const UNKNOWN: &str = "[unknown]";
 
 /// Appends the block of a sample. `profile` and `symbols` are those of the whole recording, which
-/// has been read before: names may come from its end.
+/// has been read before: names may come from its end. `unwound` has the addresses of user space that its copy of the
+/// stack leads to, if it has one.
 pub fn write_sample(
     profile: &Profile,
     symbols: &Symbols,
     sample: &WatchedSample<'_>,
+    unwound: &[u64],
     text: &mut String,
 ) {
     write_head(profile, sample, text);
-    let addresses = sample.addresses();
+    let mut addresses = sample.addresses();
+    let callers = match addresses.last() == unwound.first() {
+        true => unwound.get(1..).unwrap_or_default(),
+        false => unwound,
+    };
+    addresses.extend_from_slice(callers);
     let mut frames = FramesOfWords::new(profile, sample, addresses.len());
     for address in addresses {
         write_frame(profile, symbols, address, frames.next(), text);

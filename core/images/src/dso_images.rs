@@ -23,6 +23,7 @@ use super::rejection::Rejection;
 use super::same_code::{ComparedPart, has_code, is_same_code};
 use super::supplementary::{SupplementaryImage, SupplementaryLink, is_named};
 use super::symbol_table::{Addresses, SymbolTable};
+use super::unwinding::FrameSections;
 
 /// All files that passed the gate, by the DSOs that they name.
 #[derive(Default)]
@@ -50,6 +51,8 @@ pub(super) struct Build {
     supplementary: Option<Rc<SupplementaryImage>>,
     /// Read at the first look-up.
     inline_frames: OnceCell<DebugInformation>,
+    /// The same.
+    frame_sections: OnceCell<Rc<FrameSections>>,
     /// True if naming left some names out.
     lost_texts: Cell<bool>,
 }
@@ -200,6 +203,7 @@ impl Build {
                 return Err(Rejection::Unreadable { message: error.to_string() });
             }
         }
+        self.frame_sections = OnceCell::new();
         gives.functions &= self.symbols.has_functions();
         if gives.inlines {
             self.inline_frames = OnceCell::new();
@@ -214,6 +218,10 @@ impl Build {
 
     pub fn symbols(&self) -> &SymbolTable {
         &self.symbols
+    }
+
+    pub fn frame_sections(&self) -> &Rc<FrameSections> {
+        self.frame_sections.get_or_init(|| FrameSections::read(&self.images).into())
     }
 
     /// None where names come from a list: addresses there are not those of DWARF.

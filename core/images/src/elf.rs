@@ -199,16 +199,8 @@ impl Elf {
     }
 
     /// The address that the file itself uses for the code at `offset`.
-    ///
-    /// Pages of neighbouring segments overlap in the file, so an executable segment is preferred.
     pub fn svma_from_file_offset(&self, offset: FileOffset) -> Option<Svma> {
-        let within = |segment: &&Segment| {
-            segment.kind == elf::PT_LOAD
-                && offset.0.checked_sub(segment.offset).is_some_and(|at| at < segment.file_size)
-        };
-        let segments = || self.segments.iter().filter(within);
-        let segment = segments().find(|s| s.is_executable_load()).or_else(|| segments().next())?;
-        Some(Svma((offset.0 - segment.offset).wrapping_add(segment.address)))
+        svma_in(&self.segments, offset)
     }
 
     /// Calls `each` for every entry of the symbol table `table`, whose bytes these are.
@@ -328,6 +320,19 @@ impl Elf {
         };
         Some((format, size, skip))
     }
+}
+
+/// The address that a file with these segments uses for the code at `offset`.
+///
+/// Pages of neighbouring segments overlap in the file, so an executable segment is preferred.
+pub(super) fn svma_in(segments: &[Segment], offset: FileOffset) -> Option<Svma> {
+    let within = |segment: &&Segment| {
+        segment.kind == elf::PT_LOAD
+            && offset.0.checked_sub(segment.offset).is_some_and(|at| at < segment.file_size)
+    };
+    let segments = || segments.iter().filter(within);
+    let segment = segments().find(|s| s.is_executable_load()).or_else(|| segments().next())?;
+    Some(Svma((offset.0 - segment.offset).wrapping_add(segment.address)))
 }
 
 fn inflate(

@@ -1,19 +1,13 @@
 //! Where functions begin, as all that can be unwound and all that has debug information knows: also
 //! those that have no symbol.
 
-use perftab_perfdata::map::Map;
-
-use gimli::{
-    BaseAddresses, CieOrFde, DebugFrame, EhFrame, EhFrameHdr, EndianSlice, RunTimeEndian,
-    UnwindOffset, UnwindSection,
-};
+use gimli::{BaseAddresses, EhFrameHdr, RunTimeEndian};
 use perftab_perfdata::decode::ReadError;
 
-use super::dwarf::{Budget, Fault};
+use super::dwarf::Budget;
 use super::elf::{Class, Elf};
 use super::image::Image;
-
-type Bytes<'b> = EndianSlice<'b, RunTimeEndian>;
+use super::unwinding::for_each_function;
 
 /// Adds those of a file to `starts`, in no order.
 pub(super) fn add(
@@ -25,11 +19,11 @@ pub(super) fn add(
     let before = starts.len();
     add_of_table(starts, image, elf, budget)?;
     if starts.len() == before {
-        add_of_frames(starts, image, elf, budget, ".eh_frame")?;
+        for_each_function(image, elf, ".eh_frame", budget, |it| starts.push(it.start))?;
     }
     // Debug information that cannot be read takes no symbols away.
     for name in [".debug_frame", ".zdebug_frame"] {
-        let _ = add_of_frames(starts, image, elf, budget, name);
+        let _ = for_each_function(image, elf, name, budget, |it| starts.push(it.start));
     }
     Ok(())
 }
@@ -64,58 +58,6 @@ fn add_of_table(
         while let Ok(Some((start, _))) = entries.next() {
             starts.extend(start.direct().ok());
         }
-    }
-    Ok(())
-}
-
-/// The entries of `.eh_frame` or `.debug_frame`; damage ends them.
-fn add_of_frames(
-    starts: &mut Vec<u64>,
-    image: &Image,
-    elf: &Elf,
-    budget: &Budget,
-    name: &str,
-) -> Result<(), ReadError> {
-    let Some(section) = elf.section_with_bytes(name) else { return Ok(()) };
-    let bytes = image.section_within(elf, section, budget)?;
-    let text = elf.sections.iter().find(|section| section.name == ".text");
-    let bases = BaseAddresses::default()
-        .set_eh_frame(section.address)
-        .set_text(text.map_or(0, |text| text.address));
-    let _ = if name == ".eh_frame" {
-        let mut frames = EhFrame::new(&bytes, endian(elf));
-        frames.set_address_size(address_size(elf));
-        add_entries(starts, &frames, &bases, budget)
-    } else {
-        let mut frames = DebugFrame::new(&bytes, endian(elf));
-        frames.set_address_size(address_size(elf));
-        add_entries(starts, &frames, &bases, budget)
-    };
-    Ok(())
-}
-
-fn add_entries<'b, S>(
-    starts: &mut Vec<u64>,
-    frames: &S,
-    bases: &BaseAddresses,
-    budget: &Budget,
-) -> Result<(), Fault>
-where
-    S: UnwindSection<Bytes<'b>>,
-{
-    // Many entries have one in common.
-    let mut common = Map::new();
-    let mut entries = frames.entries(bases);
-    while let Some(entry) = entries.next()? {
-        let CieOrFde::Fde(entry) = entry else { continue };
-        let entry = entry.parse(|frames, bases, offset| {
-            let at: usize = UnwindOffset::into(offset);
-            let read = || frames.cie_from_offset(bases, offset);
-            common.entry(at).or_insert_with(read).clone()
-        })?;
-        budget.work(entry.cie().entry_len() as u64 / 16 + 1)?;
-        budget.hold_one::<u64>()?;
-        starts.push(entry.initial_address());
     }
     Ok(())
 }

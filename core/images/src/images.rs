@@ -22,6 +22,7 @@ use super::naming::{DsoNaming, ForcedAddresses};
 use super::recorded::RecordedIdentities;
 use super::rejection::Rejection;
 use super::supplementary::SupplementaryLink;
+use super::unwinding::UnwindTables;
 
 /// All files of one profile.
 pub struct Images {
@@ -176,6 +177,12 @@ impl Images {
             *naming = DsoNaming::new(dso, depth);
         }
         answer
+    }
+
+    /// How the callers of the code of a DSO are found; `None` if no file tells.
+    pub fn unwind_tables(&self, dso: DsoId) -> Option<UnwindTables> {
+        (dso.index() < self.dsos.len())
+            .then(|| self.files.unwind_tables(dso, self.dsos.get(dso)))?
     }
 
     /// Files that debug files which were admitted name as what they have in common with others: of

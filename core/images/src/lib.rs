@@ -40,6 +40,7 @@ mod same_code;
 mod supplementary;
 mod symbol_table;
 mod toolchain;
+mod unwinding;
 mod whole;
 
 pub use address::{FileOffset, Svma};
@@ -66,4 +67,5 @@ pub use recorded::RecordedIdentities;
 pub use rejection::{Rejection, SameName};
 pub use supplementary::SupplementaryLink;
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
+pub use unwinding::{Caller, NoCaller, Registers, Row, StackMemory, UnwindTables, UnwoundMachine};
 pub use whole::check_whole;

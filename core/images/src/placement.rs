@@ -11,10 +11,12 @@
 //! file. Where the recording does not say where a DSO was, or says two things, there is no
 //! placement, and the reason is shown.
 
+use std::rc::Rc;
+
 use perftab_dsos::{Dso, DsoKind, KernelPlace};
 
 use super::address::{FileOffset, Svma};
-use super::elf::{Class, Elf};
+use super::elf::{Class, Elf, Segment, svma_in};
 use super::image::{Content, Image};
 use super::kernel_module::ModuleLayout;
 use super::mapped_code::{self, MappedCode};
@@ -37,6 +39,22 @@ pub(super) enum Placement<'a> {
         /// How far it goes.
         code_end: u64,
     },
+}
+
+/// The same of code of processes, without the file.
+#[derive(Clone)]
+pub(super) enum OwnedPlacement {
+    Segments(Rc<[Segment]>),
+    Slide(u64),
+}
+
+impl OwnedPlacement {
+    pub fn svma(&self, address: u64) -> Option<Svma> {
+        match self {
+            Self::Segments(segments) => svma_in(segments, FileOffset(address)),
+            Self::Slide(slide) => Some(Svma(address.wrapping_sub(*slide))),
+        }
+    }
 }
 
 /// Why the addresses of a DSO cannot be looked up in a file of its build.
@@ -123,6 +141,15 @@ impl<'a> Placement<'a> {
                 Ok(Self::Segments(elf))
             }
             (placed, _) => placed,
+        }
+    }
+
+    /// `None` of a kernel's module.
+    pub fn to_owned(self) -> Option<OwnedPlacement> {
+        match self {
+            Self::Segments(elf) => Some(OwnedPlacement::Segments(elf.segments.as_slice().into())),
+            Self::Slide(slide) => Some(OwnedPlacement::Slide(slide)),
+            Self::Module { .. } => None,
         }
     }
 

@@ -110,14 +110,12 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// One for each frame.
-    pub fn of_frames(profile: &Profile) -> Self {
-        let frames = || profile.frames.iter().map(|(_, frame)| frame);
-        Self {
-            dsos: frames().map(|frame| frame.dso).collect(),
-            addresses: frames().map(|frame| frame.address).collect(),
-            ..Self::default()
-        }
+    /// One more for each frame that has none yet.
+    pub fn extend(&mut self, profile: &Profile) {
+        let known = self.dsos.len();
+        let frames = || profile.frames.iter().skip(known).map(|(_, frame)| frame);
+        self.dsos.extend(frames().map(|frame| frame.dso));
+        self.addresses.extend(frames().map(|frame| frame.address));
     }
 
     /// The function that a frame is while it has no name.

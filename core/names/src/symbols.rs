@@ -105,17 +105,23 @@ pub(super) struct MetNames {
 impl Symbols {
     /// All frames of `profile`, without names.
     pub fn new(profile: &Profile) -> Self {
-        let frames = || profile.frames.iter().map(|(id, _)| id);
-        let mut symbols = Self {
-            functions: Functions::of_frames(profile),
-            ranges: frames().map(|id| LevelRange { start: id.0, length: 1 }).collect(),
-            merged: frames().map(Functions::of_frame).collect(),
-            levels: frames().map(|id| Level::plain(Functions::of_frame(id))).collect(),
-            frames: FramesByDso::of(profile),
-            ..Self::default()
-        };
+        let mut symbols = Self::default();
+        symbols.extend(profile);
         symbols.name_off_cpu_frames(profile);
         symbols
+    }
+
+    /// Takes in frames that the profile has got since, without names.
+    pub fn extend(&mut self, profile: &Profile) {
+        let known = self.merged.len();
+        let frames = || profile.frames.iter().skip(known).map(|(id, _)| id);
+        self.functions.extend(profile);
+        let starts = self.levels.len() as u32..;
+        let range = |(start, _)| LevelRange { start, length: 1 };
+        self.ranges.extend(starts.zip(frames()).map(range));
+        self.merged.extend(frames().map(Functions::of_frame));
+        self.levels.extend(frames().map(|id| Level::plain(Functions::of_frame(id))));
+        self.frames = FramesByDso::of(profile);
     }
 
     /// The frames that stacks of time off the CPU end in are no code: they are called what they

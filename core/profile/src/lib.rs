@@ -44,7 +44,7 @@ pub use events::{CallChains, Event, EventOrigin, EventSet, Unit, WallClockTime, 
 pub use events::{OFF_CPU_TIME, PREEMPTED_TIME};
 pub use frames::{Frame, Frames};
 pub use id_table::{IdTable, hash_pair};
-pub use mappings::{MappedIn, Mappings, MappingsKept};
+pub use mappings::{MappedIn, Mappings, MappingsKept, Space};
 pub use marks::{Mark, MarkKind, Marks};
 pub use narrow_column::NarrowColumn;
 pub use samples::{Sample, Samples};
@@ -141,6 +141,8 @@ pub struct Profile {
     pub records: Map<&'static str, u64>,
     /// What was dropped.
     pub lost: Lost,
+    /// Samples with a copy of their user stack.
+    pub stack_dumps: u64,
     /// Control groups, by the id that samples have.
     pub cgroups: Map<u64, Cgroup>,
     /// Times off the CPU that are in no derived event: how they ended was not recorded.

@@ -125,6 +125,10 @@ pub(crate) struct SpaceRoots {
     pub code: Root,
 }
 
+/// An address space as it was: equal ones have the same mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space(SpaceRoots);
+
 /// Branches from this number on are in no tree but that which is changed, so they change in place. All
 /// are, of one that began empty.
 #[derive(Clone, Copy, Debug, Default)]
@@ -180,10 +184,20 @@ impl Mappings {
     /// there, or if no history is [`kept`](Self::kept). A caller's address is that behind the call, so
     /// one less is to be asked for.
     pub fn find(&self, of: MappedIn, row: usize, address: u64) -> Option<Frame> {
+        self.frame_in(self.space_at(of, row)?, address)
+    }
+
+    /// An address space as a sample of this row would meet it, for whoever asks for many addresses.
+    pub fn space_at(&self, of: MappedIn, row: usize) -> Option<Space> {
         let row = u32::try_from(row).ok()?;
         let next = self.states.partition_point(|state| (state.of, state.row) <= (of, row));
         let state = self.states.get(next.checked_sub(1)?).filter(|state| state.of == of)?;
-        Some(self.locate_in(state.roots, address).ok()?.frame(address))
+        Some(Space(state.roots))
+    }
+
+    /// The frame of an address in it.
+    pub fn frame_in(&self, Space(roots): Space, address: u64) -> Option<Frame> {
+        Some(self.locate_in(roots, address).ok()?.frame(address))
     }
 
     /// Whatever there is now is shared.

@@ -37,6 +37,7 @@ mod shared_names;
 mod time_order;
 mod times;
 mod trees;
+mod unwinding;
 
 use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::sort_by_key;
@@ -89,6 +90,7 @@ pub use search::SearchResult;
 pub use share::{FidelityInfo, ShareWork, SharedLink};
 pub use time_order::TimeWindow;
 pub use times::{MarkRows, ScanStep};
+pub use unwinding::{StackWalk, Unwinding};
 
 /// A recording or link that is open, and everything that is known of its names.
 pub struct Session {
@@ -114,6 +116,9 @@ pub struct Session {
     images: Option<Images>,
     /// DSOs of which the host knows that they were the same until their build-ids were read.
     vouched: Set<DsoId>,
+    /// Symbols that travelled in the recording.
+    embedded: Vec<MatchedSymbols>,
+    unwound: unwinding::Unwound,
     /// What views of time are made from.
     times: times::Times,
     trees: trees::Trees,
@@ -156,6 +161,8 @@ impl Session {
             naming: names::Naming::default(),
             images: None,
             vouched: Set::new(),
+            embedded: Vec::new(),
+            unwound: unwinding::Unwound::default(),
             trees: trees::Trees::default(),
             next_trees: trees::Trees::default(),
             distances: Map::new(),
@@ -222,6 +229,7 @@ impl Session {
             for &dso in matched.dsos() {
                 self.ledger.embedded(dso);
             }
+            self.embedded.push(matched);
         }
     }
 
@@ -252,8 +260,9 @@ impl Session {
     }
 
     /// Appends a sample as text, for scripts. The sample is one that a second reading of the same
-    /// recording shows ([`Replay`]): names may come from the recording's end.
-    pub fn write_sample(&self, sample: &WatchedSample<'_>, text: &mut String) {
-        script::write_sample(&self.profile, &self.symbols, sample, text);
+    /// recording shows ([`Replay`]): names may come from the recording's end. `unwound` is what a [`StackWalk`] says of
+    /// it.
+    pub fn write_sample(&self, sample: &WatchedSample<'_>, unwound: &[u64], text: &mut String) {
+        script::write_sample(&self.profile, &self.symbols, sample, unwound, text);
     }
 }

@@ -132,6 +132,16 @@ impl Session {
         works.push(self.symbols.begin(&self.profile, dso, *depth, *last_ticket));
     }
 
+    /// All frames of DSOs that files name are to be named again: there are more of them.
+    pub(super) fn name_again(&mut self) {
+        let dsos = self.profile.dsos.iter().map(|(dso, _)| dso);
+        let is_matched = |&dso: &DsoId| {
+            matches!(self.ledger.row(dso).status, Status::Matched | Status::NoSymbols)
+        };
+        let matched: Vec<DsoId> = dsos.filter(is_matched).collect();
+        matched.into_iter().for_each(|dso| self.begin_naming(dso));
+    }
+
     /// Asks for the names of the next addresses of a DSO, at most so many; `None` if all were asked for
     /// that are to be named.
     pub fn ask_names(&mut self, most: usize) -> Option<NameRequest> {

@@ -1,6 +1,6 @@
 //! A recording read once more, sample by sample, beside the session that was made of it.
 
-use super::{Opening, Packing, Unpacked, WantedBytes};
+use super::{Opening, OpeningProgress, Packing, Unpacked, WantedBytes};
 
 /// A second reading. It takes the same bytes as the first, whatever the recording's form, and shows
 /// each sample with what the profile does not keep: raw call chain, registers, branches, fields, and the
@@ -35,6 +35,11 @@ impl Replay {
     /// Which bytes are wanted next; `None` if all have been read.
     pub fn wants(&self) -> Option<WantedBytes> {
         self.opening.wants()
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> OpeningProgress {
+        self.opening.progress()
     }
 
     /// Takes the bytes from where [`Self::wants`] says on, as [`Opening::push`] does.

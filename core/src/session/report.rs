@@ -160,7 +160,8 @@ impl Session {
     pub fn coverage(&self) -> Coverage {
         let names = self.frame_uses.names(&self.profile, &self.symbols);
         let frames = names.frames.with(&self.facts.folded);
-        let truncated = self.profile.funnel.map(|funnel| funnel.truncated);
+        let of_copies = self.unwound.truncated();
+        let truncated = self.profile.funnel.map(|funnel| funnel.truncated + of_copies);
         let mut by_status = self.by_status(&self.facts.uses);
         for (status, samples) in self.facts.left_out.leaf_samples().filter(|(_, n)| *n > 0) {
             *by_status.entry(status.name()).or_default() += samples;

@@ -117,6 +117,8 @@ impl Session {
             naming: Default::default(),
             images: None,
             vouched: Set::new(),
+            embedded: Vec::new(),
+            unwound: Default::default(),
             trees: Trees::default(),
             next_trees: Trees::default(),
             distances: Default::default(),

@@ -141,7 +141,8 @@ fn read(
     let mut session = input.read(images.images.this_machine())?;
     session.set_naming_depth(depth);
     let mut named_files = Vec::new();
-    search::name_frames_with(&mut session, images, &mut |file| named_files.push(file))?;
+    let say = &mut |file| named_files.push(file);
+    search::name_frames_with(&mut session, input.recording(), images, say)?;
     let file = match &input {
         Input::Recording(_) => path.display().to_string(),
         Input::Shared(_) => input.name().to_owned(),

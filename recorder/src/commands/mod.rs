@@ -28,9 +28,10 @@ fn read(input: &InputArgs) -> anyhow::Result<Session> {
 
 /// Reads a recording and names its frames.
 fn read_named(input: &InputArgs, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<Session> {
-    let mut session = Input::open(&input.file)?.read(images.images.this_machine())?;
+    let input = Input::open(&input.file)?;
+    let mut session = input.read(images.images.this_machine())?;
     session.set_naming_depth(depth);
-    search::name_frames(&mut session, images)?;
+    search::name_frames(&mut session, input.recording(), images)?;
     Ok(session)
 }
 

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use perftab_core::session::{Session, WatchedSample};
+use perftab_core::session::{Session, StackDumps, StackWalk, WatchedSample};
 
 use super::finish_named;
 use crate::cli::ScriptArgs;
@@ -24,14 +24,16 @@ const WRITE_BYTES: usize = 256 << 10;
 pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
     let recording = Input::open(&args.input.file)?.into_recording(LACKS)?;
     let mut session = recording.read(args.images.images.this_machine())?;
-    search::name_frames(&mut session, &args.images)?;
+    search::name_frames(&mut session, Some(&recording), &args.images)?;
+    let walk = session.walk_stacks();
+    let dumps = if walk.is_some() { StackDumps::Shown } else { StackDumps::LeftOut };
     let session = Rc::new(session);
-    let printer = Rc::new(RefCell::new(Printer::new()));
+    let printer = Rc::new(RefCell::new(Printer::new(walk)));
     let watcher = {
         let (session, printer) = (session.clone(), printer.clone());
         Box::new(move |sample: &WatchedSample<'_>| printer.borrow_mut().print(&session, sample))
     };
-    recording.watch(watcher, &mut || Ok(printer.borrow_mut().check()?))?;
+    recording.watch(dumps, watcher, &mut || Ok(printer.borrow_mut().check()?))?;
     printer.borrow_mut().finish()?;
     Ok(finish_named(&session))
 }
@@ -39,18 +41,20 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
 /// Prints samples as they are shown; an error waits until somebody asks.
 struct Printer {
     results: Results,
+    walk: Option<StackWalk>,
     text: String,
     error: Option<io::Error>,
 }
 
 impl Printer {
-    fn new() -> Self {
-        Self { results: Results::new(), text: String::new(), error: None }
+    fn new(walk: Option<StackWalk>) -> Self {
+        Self { results: Results::new(), walk, text: String::new(), error: None }
     }
 
     fn print(&mut self, session: &Session, sample: &WatchedSample<'_>) {
         if self.error.is_none() {
-            session.write_sample(sample, &mut self.text);
+            let unwound = self.walk.as_mut().map_or(&[][..], |walk| walk.addresses(sample));
+            session.write_sample(sample, unwound, &mut self.text);
             if self.text.len() >= WRITE_BYTES {
                 self.error = self.write().err();
             }

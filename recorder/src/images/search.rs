@@ -30,6 +30,7 @@ use crate::debuginfod_client::{Artifact, Client, FetchError, Fetched, Patience};
 use crate::file_source::FileSource;
 use crate::output::{self, Progress, Unit};
 use crate::record::own_vdso;
+use crate::recording::Recording;
 
 /// Frames named between two updates of the progress bar.
 const FRAMES_AT_ONCE: usize = 4096;
@@ -48,16 +49,23 @@ pub struct NamedFile {
     pub notices: Vec<String>,
 }
 
-/// Finds images and lets the session name its frames from them.
+/// Finds images and lets the session unwind its stacks and name its frames from them. `recording` is what it was read
+/// from, unless that was a link.
 ///
-/// Fails only if a file or folder that the user named can't be read or used as he wants.
-pub fn name_frames(session: &mut Session, args: &NameArgs) -> anyhow::Result<()> {
-    name_frames_with(session, args, &mut |file| file.notices.iter().for_each(output::notice))
+/// Fails only if that can't be read again, or a file or folder that the user named can't be read or used as he wants.
+pub fn name_frames(
+    session: &mut Session,
+    recording: Option<&Recording>,
+    args: &NameArgs,
+) -> anyhow::Result<()> {
+    let say = &mut |file: NamedFile| file.notices.iter().for_each(output::notice);
+    name_frames_with(session, recording, args, say)
 }
 
 /// The same, but that the host says what came of the files that the user named: of each, in their order.
 pub fn name_frames_with(
     session: &mut Session,
+    recording: Option<&Recording>,
     args: &NameArgs,
     say: &mut dyn FnMut(NamedFile),
 ) -> anyhow::Result<()> {
@@ -69,10 +77,14 @@ pub fn name_frames_with(
     for path in &images.image {
         say(search.offer_named(path)?);
     }
-    if !images.no_local {
-        search.offer_local(&Places::of_this_machine(images.cache.buildid_dir.as_deref()));
+    let places =
+        (!images.no_local).then(|| Places::of_this_machine(images.cache.buildid_dir.as_deref()));
+    if let Some(places) = &places {
+        search.offer_local(places);
     }
+    search.unwind(recording, places.as_ref())?;
     search.fetch(Client::new(images, Patience::OfCommand))?;
+    search.unwind(recording, places.as_ref())?;
     search.find_supplementary(images)?;
     if args.vmlinux.is_none() {
         search.say_missing_kernels();
@@ -103,8 +115,10 @@ struct Search<'a> {
     named: HashSet<DsoId>,
     /// DSOs with a file that tells source lines; more than that is nowhere to be had.
     have_lines: HashSet<DsoId>,
-    /// What was wanted at first, most samples first.
+    /// What was wanted at first, most samples first, and then what stacks led to.
     wanted: Vec<WantedDso>,
+    /// How many of these were looked for on this machine.
+    looked_for: usize,
 }
 
 impl<'a> Search<'a> {
@@ -116,7 +130,29 @@ impl<'a> Search<'a> {
             named: HashSet::new(),
             have_lines: HashSet::new(),
             wanted,
+            looked_for: 0,
         }
+    }
+
+    /// Unwinds stacks that were copied, and looks for the files of the code that they lead to, until they lead no
+    /// further.
+    fn unwind(
+        &mut self,
+        recording: Option<&Recording>,
+        places: Option<&Places>,
+    ) -> anyhow::Result<()> {
+        let Some(recording) = recording else { return Ok(()) };
+        let mut known: HashSet<DsoId> = self.session.wanted().iter().map(|it| it.dso).collect();
+        while recording.unwind(self.session)? {
+            let mut more = self.session.wanted();
+            more.retain(|wanted| known.insert(wanted.dso));
+            self.wanted.extend(more);
+            match places {
+                Some(places) => self.offer_local(places),
+                None => break,
+            }
+        }
+        Ok(())
     }
 
     /// Offers a file; `None` if it is none that can be read, or was offered before.
@@ -209,7 +245,9 @@ impl<'a> Search<'a> {
         let release = self.session.profile().host.os_release.clone();
         let mut kernels = KernelPlaces::new(Path::new("/"), release.as_deref());
         let roots = foreign_roots(self.session);
-        for wanted in self.wanted.clone() {
+        let looked_for = std::mem::replace(&mut self.looked_for, self.wanted.len());
+        let wanted: Vec<WantedDso> = self.wanted[looked_for..].to_vec();
+        for wanted in wanted {
             if wanted.kind == DsoKind::Kernel {
                 self.offer_kallsyms(&wanted, places, &kernels);
             }

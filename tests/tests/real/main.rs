@@ -27,4 +27,5 @@ mod serve_profiles;
 mod symbols;
 mod tasks;
 mod tracepoints;
+mod unwinding;
 mod views_like_report;

@@ -398,9 +398,9 @@ impl Reader {
         let Self { warnings, stack_dumps, without_user_frame, records, .. } = self;
         if *stack_dumps > 0 {
             let message = format!(
-                "{} a copy of the user stack, which this version does not unwind: only the \
-                 innermost user frame is shown{}. Record with frame pointers (-g) to see its \
-                 callers.",
+                "{} a copy of the user stack that is not unwound: only the innermost user frame is \
+                 shown{}. The commands report, script, export and share unwind recordings of \
+                 x86-64 and arm64, where the files that ran are at hand.",
                 counted(*stack_dumps, "sample has", "samples have"),
                 match without_user_frame {
                     0 => String::new(),
@@ -510,6 +510,7 @@ impl Reader {
         profile.machine = self.features.machine.clone();
         profile.recorder = self.features.recorder.clone();
         profile.clocks = self.features.clocks;
+        profile.stack_dumps = self.stack_dumps;
         for (record_type, count) in self.records.iter() {
             let name = record_type.name().unwrap_or("UNKNOWN");
             *profile.records.entry(name).or_default() += count;

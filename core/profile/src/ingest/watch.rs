@@ -11,7 +11,7 @@ use perftab_perfdata::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER, CONTEXT
 
 use super::sample::cpu_number;
 use super::user_part::UserPart;
-use crate::{EventId, Frame, Profile, Sample, StackId, ThreadId};
+use crate::{EventId, Frame, Profile, Sample, Space, StackId, ThreadId};
 
 /// Sees each sample once, in the order of the profile's rows, but for those whose call chain came
 /// later: these are shown when it did.
@@ -143,13 +143,18 @@ impl WatchedSample<'_> {
     /// A sample whose user part came later has no answer: until then its process may have mapped other
     /// things, or become another.
     pub fn mapped_at(&self, profile: &Profile, address: u64) -> Option<Frame> {
+        profile.mappings.frame_in(self.space_in(profile)?, address)
+    }
+
+    /// All that [`Self::mapped_at`] tells of, for whoever asks for many addresses.
+    pub fn space_in(&self, profile: &Profile) -> Option<Space> {
         if !self.deferred_chain.is_empty() {
             return None;
         }
         self.stack_in(profile)?;
         let thread = profile.samples.thread.get(self.row)?;
         let process = profile.threads.thread(thread).process;
-        profile.mappings.find(process.into(), self.row, address)
+        profile.mappings.space_at(process.into(), self.row)
     }
 
     /// The addresses of the call chain, innermost first, or the instruction pointer if it has

@@ -1,0 +1,17 @@
+//! How the caller of a function is found: from registers and a copy of the stack, by the rules that the file of the
+//! function has for it (`.eh_frame`, `.debug_frame`; DWARF 5, section 6.4).
+//!
+//! A [`Row`] holds the rules for one instruction, and is all that a step needs: it refers to no file. So whoever walks
+//! a stack may be elsewhere than the files are. Rows come only from files that passed the gate.
+//!
+//! What the rules do not say is not guessed: a register that a call may have changed has no value in the caller. A
+//! library that guesses by frame pointers there (framehop) cannot tell a right caller from a wrong one.
+
+mod registers;
+mod row;
+mod tables;
+
+pub use registers::{Registers, UnwoundMachine};
+pub use row::{Caller, NoCaller, Row, StackMemory};
+pub use tables::UnwindTables;
+pub(super) use tables::{FrameSections, for_each_function};

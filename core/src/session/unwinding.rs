@@ -1,0 +1,462 @@
+//! Stacks from copies of them: samples of `perf record --call-graph dwarf` have the registers and the innermost
+//! kilobytes of the user stack, and the files that ran tell how to walk these.
+//!
+//! Copies are too large to keep, so the recording is read once more ([`Replay`](super::Replay)), and each sample is shown
+//! to an [`Unwinding`]. A stack ends where a file lacks. When that file has come, the same is done again for the
+//! samples that wait for it.
+//!
+//! ```text
+//! read ─▶ session.unwinding() ─▶ each sample again ─▶ session.take_unwound() ─▶ files for wanted DSOs ─▶ again
+//! ```
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use perftab_images::{Caller, NoCaller, Registers, Row, StackMemory, UnwindTables, UnwoundMachine};
+use perftab_perfdata::decode::sample_tail::RegisterAbi;
+use perftab_perfdata::error::{Warning, WarningKind};
+use perftab_perfdata::map::{Map, Set};
+use perftab_perfdata::sorting::{sort_by_key, sort_by_numbers};
+use perftab_perfdata::text::{counted, grouped, printable};
+use perftab_profile::{
+    DsoId, Frame, FrameId, Frames, MappingsKept, Profile, Space, StackId, Stacks,
+};
+use perftab_snapshot::Facts;
+use perftab_views::coverage::Uses;
+
+use super::{SampleWatcher, Session, WatchedSample};
+
+/// A stack of more frames is not walked further: a copy has at most 64 kB, and each call takes eight bytes of it.
+const MAX_FRAMES: usize = 8192;
+/// Places that are known at once: half a megabyte.
+const KNOWN_PLACES: usize = 1 << 14;
+/// DSOs that a message names.
+const NAMED: usize = 3;
+
+/// Where a stack that was unwound ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum StackEnd {
+    /// At the first function of its thread.
+    Root,
+    /// Where the copy ends.
+    Truncated,
+    /// In a DSO of which no file is here that tells how to go on.
+    NoTables(DsoId),
+    /// In code of a DSO that its file does not tell of.
+    NotCovered(DsoId),
+    /// At an address in no mapping, or where the copy contradicts the files.
+    Lost,
+}
+
+/// A sample whose stack was unwound.
+#[derive(Clone, Copy)]
+struct UnwoundRow {
+    row: u32,
+    /// The stack that it was recorded with.
+    recorded: StackId,
+    end: StackEnd,
+}
+
+/// What was unwound so far.
+#[derive(Default)]
+pub(super) struct Unwound {
+    /// By row.
+    rows: Vec<UnwoundRow>,
+    /// What the user is told of them.
+    said: Vec<Warning>,
+}
+
+impl Unwound {
+    fn of(&self, row: u32) -> Option<&UnwoundRow> {
+        let at = self.rows.partition_point(|known| known.row < row);
+        self.rows.get(at).filter(|known| known.row == row)
+    }
+
+    /// Samples with stacks that are longer than their copies.
+    pub fn truncated(&self) -> u64 {
+        self.rows.iter().filter(|row| row.end == StackEnd::Truncated).count() as u64
+    }
+
+    /// Which samples are to be unwound now that there are these tables; `None` if no more can be.
+    fn due(&self, tables: &Tables) -> Option<Due> {
+        if self.rows.is_empty() {
+            return Some(Due::All);
+        }
+        let mut due: Set<DsoId> = Set::new();
+        due.extend(self.rows.iter().filter_map(|row| match row.end {
+            StackEnd::NoTables(dso) if tables.contains_key(&dso) => Some(dso),
+            _ => None,
+        }));
+        (!due.is_empty()).then_some(Due::WaitFor(due))
+    }
+}
+
+/// Stacks being unwound.
+pub struct Unwinding(Rc<RefCell<Option<Walker>>>);
+
+impl Unwinding {
+    /// What unwinds the samples that a [`Replay`](super::Replay) of the recording shows it, with
+    /// [`StackDumps::Shown`](super::StackDumps).
+    pub fn watcher(&self) -> SampleWatcher {
+        let walker = Rc::clone(&self.0);
+        Box::new(move |sample| {
+            if let Some(walker) = walker.borrow_mut().as_mut() {
+                walker.watch(sample);
+            }
+        })
+    }
+}
+
+/// Walks the stacks of samples once more, for whoever wants the addresses: a profile has none of them.
+pub struct StackWalk(Walker);
+
+impl StackWalk {
+    /// The addresses of user space on the stack of a sample, innermost first; none if it has no copy of it. Those of
+    /// callers are return addresses.
+    pub fn addresses(&mut self, sample: &WatchedSample<'_>) -> &[u64] {
+        self.0.unwind(sample);
+        &self.0.addresses
+    }
+}
+
+type Tables = Map<DsoId, UnwindTables>;
+
+/// What walks stacks.
+struct Walker {
+    machine: UnwoundMachine,
+    profile: Rc<Profile>,
+    tables: Tables,
+    frames: Frames,
+    stacks: Stacks,
+    due: Due,
+    before: Unwound,
+    done: Vec<(UnwoundRow, StackId)>,
+    rules: Rules,
+    places: Vec<Place>,
+    /// The frames of the stack that is being walked, innermost first.
+    walked: Vec<FrameId>,
+    /// Their addresses.
+    addresses: Vec<u64>,
+    inner: Vec<FrameId>,
+}
+
+/// Which samples are to be unwound.
+enum Due {
+    All,
+    /// Those that wait for one of these.
+    WaitFor(Set<DsoId>),
+}
+
+/// The rules for frames.
+#[derive(Default)]
+struct Rules {
+    /// By [`FrameId`].
+    of_frames: Vec<Rule>,
+    rows: Vec<Row>,
+    /// Most of them are of many frames.
+    numbers: Map<Row, u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    NotAsked,
+    Row(u32),
+    NoTables,
+    NotCovered,
+}
+
+/// An address of a process that was met.
+#[derive(Clone, Copy)]
+struct Place {
+    address: u64,
+    space: Option<Space>,
+    frame: FrameId,
+}
+
+/// A copy of a stack.
+struct Dump<'a> {
+    start: u64,
+    bytes: &'a [u8],
+}
+
+impl StackMemory for Dump<'_> {
+    fn read(&self, address: u64, size: u8) -> Option<u64> {
+        let at = usize::try_from(address.checked_sub(self.start)?).ok()?;
+        let read = self.bytes.get(at..)?.get(..usize::from(size))?;
+        let mut bytes = [0; 8];
+        bytes.get_mut(..read.len())?.copy_from_slice(read);
+        Some(u64::from_le_bytes(bytes))
+    }
+}
+
+impl Session {
+    /// Begins to unwind what can be: all samples with copies of their stacks, or when that was done before, those that
+    /// wait for files that have come since. `None` if there are none.
+    pub fn unwinding(&mut self) -> Option<Unwinding> {
+        let mut walker = self.walker()?;
+        walker.due = self.unwound.due(&walker.tables)?;
+        walker.before = std::mem::take(&mut self.unwound);
+        Some(Unwinding(Rc::new(Some(walker).into())))
+    }
+
+    /// Walks stacks once more. `None` if no sample has a copy of its stack.
+    pub fn walk_stacks(&self) -> Option<StackWalk> {
+        self.walker().map(StackWalk)
+    }
+
+    /// The unwind tables of all files that are here and are what was recorded.
+    fn unwind_tables(&self) -> Tables {
+        let mut tables = Tables::new();
+        let Some(images) = &self.images else { return tables };
+        for (dso, _) in self.profile.dsos.iter() {
+            let of_dso = images.unwind_tables(dso);
+            if let Some(of_dso) = of_dso.filter(|it| self.recorded.admits(dso, it.identity())) {
+                tables.insert(dso, of_dso);
+            }
+        }
+        tables
+    }
+
+    fn walker(&self) -> Option<Walker> {
+        let profile = &self.profile;
+        let machine = UnwoundMachine::of(profile.host.arch.as_deref()?)?;
+        if profile.stack_dumps == 0 || profile.mappings.kept() != MappingsKept::History {
+            return None;
+        }
+        let nowhere = Place { address: 0, space: None, frame: FrameId(0) };
+        Some(Walker {
+            machine,
+            tables: self.unwind_tables(),
+            frames: profile.frames.clone(),
+            stacks: profile.stacks.clone(),
+            profile: Rc::clone(profile),
+            due: Due::All,
+            before: Unwound::default(),
+            done: Vec::new(),
+            rules: Rules::default(),
+            places: vec![nowhere; KNOWN_PLACES],
+            walked: Vec::new(),
+            addresses: Vec::new(),
+            inner: Vec::new(),
+        })
+    }
+
+    /// Takes in what was unwound. Frames that are new are to be named.
+    pub fn take_unwound(&mut self, unwinding: Unwinding) {
+        let Some(walker) = unwinding.0.take() else { return };
+        let Walker { mut frames, mut stacks, before, done, profile, .. } = walker;
+        drop(profile);
+        frames.drop_index();
+        stacks.drop_index();
+        self.symbols.let_go_of_readers();
+        let profile = Rc::make_mut(&mut self.profile);
+        (profile.frames, profile.stacks) = (frames, stacks);
+        let mut rows = before.rows;
+        for (row, stack) in done {
+            profile.samples.set_stack(row.row as usize, stack);
+            rows.push(row);
+        }
+        // Stable: of two of a sample the last counts.
+        sort_by_numbers(&mut rows, |row| (u64::from(row.row), 0));
+        rows.reverse();
+        rows.dedup_by_key(|row| row.row);
+        rows.reverse();
+        self.unwound = Unwound { rows, said: before.said };
+        let Uses { frames, dsos } = Uses::of(&self.profile);
+        self.frame_uses = frames;
+        self.facts = Facts::with_uses(&self.profile, dsos).into();
+        self.symbols.change().extend(&self.profile);
+        for symbols in &self.embedded {
+            self.symbols.change().embedded(&self.profile, symbols);
+        }
+        self.name_again();
+        self.names_changed();
+        self.say_what_is_not_unwound();
+    }
+
+    /// Replaces what was said of stacks that are not unwound.
+    fn say_what_is_not_unwound(&mut self) {
+        let before = std::mem::take(&mut self.unwound.said);
+        self.warnings.retain(|it| it.kind != WarningKind::NotUnwound && !before.contains(it));
+        let mut stopped: Map<StackEnd, u64> = Map::new();
+        for row in &self.unwound.rows {
+            if !matches!(row.end, StackEnd::Root | StackEnd::Truncated) {
+                *stopped.entry(row.end).or_default() += 1;
+            }
+        }
+        let mut stopped: Vec<(StackEnd, u64)> =
+            stopped.iter().map(|(&end, &samples)| (end, samples)).collect();
+        sort_by_key(&mut stopped, |&(end, samples)| (std::cmp::Reverse(samples), end));
+        let all: u64 = stopped.iter().map(|(_, samples)| samples).sum();
+        let of = format!(
+            "of {} with a copy of the user stack",
+            counted(self.unwound.rows.len() as u64, "sample", "samples")
+        );
+        let mut said = Vec::new();
+        let mut say = |kind, samples, message| {
+            let (count, samples) = (1, Some(samples));
+            said.push(Warning { kind, offset: None, count, samples, message });
+        };
+        if all > 0 {
+            let reasons = stopped.iter().take(NAMED).map(|&(end, samples)| {
+                let name = |dso| printable(self.profile.dsos.get(dso).name());
+                let why = match end {
+                    StackEnd::NoTables(dso) => {
+                        format!("in {}, of which no file with unwind tables is here", name(dso))
+                    }
+                    StackEnd::NotCovered(dso) => {
+                        format!("in code of {} that its unwind tables do not cover", name(dso))
+                    }
+                    _ => "where the copy contradicts the files".to_owned(),
+                };
+                format!("{} {why}", grouped(samples))
+            });
+            let reasons: Vec<String> = reasons.collect();
+            let more = match stopped.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!("; and in {more} more"),
+            };
+            let stop = if all == 1 { "stops" } else { "stop" };
+            let message = format!(
+                "{} {of} {stop} before the first function of the thread: {}{more}.",
+                counted(all, "stack", "stacks"),
+                reasons.join("; ")
+            );
+            say(WarningKind::NotUnwound, all, message);
+        }
+        let truncated = self.unwound.truncated();
+        if truncated > 0 {
+            let (are, their) = if truncated == 1 { ("is", "its") } else { ("are", "their") };
+            let message = format!(
+                "{} {of} {are} longer than the copy: {their} outermost frames are missing. Record \
+                 with a larger one (--call-graph dwarf,BYTES, at most 65528).",
+                counted(truncated, "stack", "stacks")
+            );
+            say(WarningKind::TruncatedStacks, truncated, message);
+        }
+        self.warnings.extend_from_slice(&said);
+        self.unwound.said = said;
+        sort_by_key(&mut self.warnings, |warning| warning.kind);
+    }
+}
+
+impl Walker {
+    /// Unwinds the stack of a sample, if it has a copy of it and is due.
+    fn watch(&mut self, sample: &WatchedSample<'_>) {
+        if sample.tail.user_stack.is_none() {
+            return;
+        }
+        let Some(stack) = sample.stack_in(&self.profile) else { return };
+        let row = sample.row as u32;
+        let known = self.before.of(row);
+        let is_due = match (&self.due, known.map(|known| known.end)) {
+            (Due::All, _) => true,
+            (Due::WaitFor(dsos), Some(StackEnd::NoTables(dso))) => dsos.contains(&dso),
+            (Due::WaitFor(_), _) => false,
+        };
+        if !is_due {
+            return;
+        }
+        let recorded = known.map_or(stack, |known| known.recorded);
+        if let Some(end) = self.unwind(sample) {
+            let stack = self.with_callers(recorded);
+            self.done.push((UnwoundRow { row, recorded, end }, stack));
+        }
+    }
+
+    /// Walks the stack of a sample; `None` if it has no copy of it.
+    fn unwind(&mut self, sample: &WatchedSample<'_>) -> Option<StackEnd> {
+        self.walked.clear();
+        self.addresses.clear();
+        let bytes = sample.tail.user_stack?.bytes;
+        let registers = sample.tail.user_registers?;
+        let space = sample.space_in(&self.profile)?;
+        let mut registers = match registers.abi {
+            RegisterAbi::Bits64 => Registers::new(self.machine, |number| registers.get(number))?,
+            RegisterAbi::Bits32 => return None,
+        };
+        let dump = Dump { start: registers.stack_pointer(), bytes };
+        Some(self.walk(space, &mut registers, &dump))
+    }
+
+    /// Walks a stack; its user frames are in `walked` then.
+    fn walk(&mut self, space: Space, registers: &mut Registers, dump: &Dump<'_>) -> StackEnd {
+        let mut lookup = registers.instruction_pointer();
+        while self.walked.len() < MAX_FRAMES {
+            let Some(frame) = self.place(space, lookup) else { return StackEnd::Lost };
+            self.walked.push(frame);
+            self.addresses.push(registers.instruction_pointer());
+            let dso = self.frames.get(frame).dso;
+            let number = match self.rule(frame) {
+                Rule::Row(number) => number,
+                Rule::NotCovered => return StackEnd::NotCovered(dso),
+                Rule::NoTables | Rule::NotAsked => return StackEnd::NoTables(dso),
+            };
+            let before = registers.stack_pointer();
+            lookup = match self.rules.rows[number as usize].step(registers, dump) {
+                Ok(Caller::Nobody) => return StackEnd::Root,
+                Ok(Caller::At(address)) => address,
+                Ok(Caller::Before(address)) => {
+                    // A leaf function of arm64 need not have used any of the stack.
+                    let is_leaf = self.walked.len() == 1 && registers.stack_pointer() == before;
+                    if registers.stack_pointer() <= before && !is_leaf {
+                        return StackEnd::Lost;
+                    }
+                    address.wrapping_sub(1)
+                }
+                Err(NoCaller::Unreadable(address)) if address >= dump.start => {
+                    return StackEnd::Truncated;
+                }
+                Err(_) => return StackEnd::Lost,
+            };
+        }
+        StackEnd::Truncated
+    }
+
+    /// The frame of an address.
+    fn place(&mut self, space: Space, address: u64) -> Option<FrameId> {
+        // Code is in pages of many processes, at the same place in each.
+        let slot = (address ^ address >> 14) as usize % KNOWN_PLACES;
+        let known = self.places[slot];
+        if known.address == address && known.space == Some(space) {
+            return Some(known.frame);
+        }
+        let frame: Frame = self.profile.mappings.frame_in(space, address)?;
+        let frame = self.frames.intern(frame);
+        self.places[slot] = Place { address, space: Some(space), frame };
+        Some(frame)
+    }
+
+    fn rule(&mut self, frame: FrameId) -> Rule {
+        let Rules { of_frames, rows, numbers } = &mut self.rules;
+        if frame.index() >= of_frames.len() {
+            of_frames.resize(self.frames.len(), Rule::NotAsked);
+        }
+        let known = &mut of_frames[frame.index()];
+        if *known == Rule::NotAsked {
+            let Frame { dso, address } = self.frames.get(frame);
+            *known = match self.tables.get(&dso).map(|tables| tables.row(address)) {
+                Some(Some(row)) => Rule::Row(*numbers.entry(row.clone()).or_insert_with(|| {
+                    rows.push(row);
+                    rows.len() as u32 - 1
+                })),
+                Some(None) => Rule::NotCovered,
+                None => Rule::NoTables,
+            };
+        }
+        *known
+    }
+
+    /// The stack that was recorded, below the callers that were found. What ran in the kernel stands in it, and
+    /// mostly the innermost frame of user space.
+    fn with_callers(&mut self, recorded: StackId) -> StackId {
+        let Self { stacks, inner, walked, .. } = self;
+        inner.clear();
+        inner.extend(stacks.frames(recorded));
+        if inner.last().is_some_and(|outermost| walked.first() == Some(outermost)) {
+            inner.pop();
+        }
+        let outermost_first = walked.iter().rev().chain(inner.iter().rev());
+        outermost_first.fold(Stacks::EMPTY, |stack, &frame| stacks.intern(stack, frame))
+    }
+}
