@@ -3,11 +3,12 @@
 //! ```text
 //! Session::profile().dsos ─▶ Images, Offer ─▶ findings ─▶ Session::take_findings
 //!     Session::ask_names  ─▶ Images::name  ─▶ answers  ─▶ Session::take_names
+//! Session::take_unwindable ─▶ Images::unwind_tables    ─▶ Session::take_unwind_tables
 //! ```
 
 pub use perftab_dsos::{Dso, Dsos};
 pub use perftab_images::{
     AddressNames, AdmittedFile, FileNumber, Finding, ForcedAddresses, ForcedFile, FunctionNumber,
     Images, InsistedFile, LostInlines, MatchedFile, MatchedNames, NameAnswer, NameRequest,
-    NamedLevel, Offer, OfferStep, Outcome, Ticket,
+    NamedLevel, Offer, OfferStep, Outcome, Ticket, UnwindTables,
 };

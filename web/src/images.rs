@@ -11,7 +11,7 @@ use js_sys::{BigUint64Array, Object, Reflect, Uint8Array, Uint32Array};
 use perftab_core::images::{
     self, AddressNames, AdmittedFile, Dso, FileNumber, ForcedAddresses, ForcedFile, FunctionNumber,
     InsistedFile, LostInlines, MatchedNames, NameAnswer, NameRequest, NamedLevel, OfferStep,
-    Ticket,
+    Ticket, UnwindTables,
 };
 use perftab_core::session::ScanStep;
 use perftab_core::{DsoId, ForceError, Identity, NamingDepth};
@@ -60,6 +60,12 @@ export interface NameAnswer extends Partial<NameColumns> {
   first: number;
   identity: unknown;
   lost: unknown;
+}
+
+/** How stacks are unwound in a DSO: only a session reads it. */
+export interface UnwindTables {
+  identity: unknown;
+  bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** The names of a file that the user insists on. */
@@ -114,6 +120,21 @@ impl Images {
             add_columns(&answer, &names);
         }
         Ok(answer)
+    }
+
+    /// Whether a file tells how stacks are unwound in a DSO.
+    #[wasm_bindgen(js_name = hasUnwindTables)]
+    pub fn has_unwind_tables(&self, dso: u32) -> bool {
+        self.0.unwind_tables(DsoId(dso)).is_some()
+    }
+
+    /// How stacks are unwound in a DSO; null if no file tells.
+    #[wasm_bindgen(js_name = unwindTables, unchecked_return_type = "UnwindTables | null")]
+    pub fn unwind_tables(&self, dso: u32) -> Result<JsValue, JsValue> {
+        let Some(tables) = self.0.unwind_tables(DsoId(dso)) else { return Ok(JsValue::NULL) };
+        let bytes = Uint8Array::from(tables.to_bytes().as_slice());
+        let identity = to_js(&tables.identity())?;
+        Ok(columns::object(&[("identity", identity), ("bytes", bytes.into())]).into())
     }
 
     /// Names a DSO from a file that does not match, because the user insists: what a session is told
@@ -224,6 +245,35 @@ impl Session {
         Ok(())
     }
 
+    /// Whether samples have copies of their stacks.
+    #[wasm_bindgen(getter, js_name = hasStackDumps)]
+    pub fn has_stack_dumps(&self) -> bool {
+        self.0.profile().stack_dumps > 0
+    }
+
+    /// The DSOs of which files have come since this was asked last that may tell how stacks are unwound, where
+    /// there are stacks for it.
+    #[wasm_bindgen(js_name = takeUnwindable)]
+    pub fn take_unwindable(&mut self) -> Vec<u32> {
+        self.0.take_unwindable().iter().map(|dso| dso.0).collect()
+    }
+
+    /// Takes in how stacks are unwound in a DSO.
+    #[wasm_bindgen(js_name = takeUnwindTables)]
+    pub fn take_unwind_tables(
+        &mut self,
+        dso: u32,
+        #[wasm_bindgen(unchecked_param_type = "UnwindTables")] tables: JsValue,
+    ) -> Result<(), JsValue> {
+        let bytes = get(&tables, "bytes").dyn_ref::<Uint8Array>().map(Uint8Array::to_vec);
+        let Identified { identity } = from_js(tables)?;
+        let tables = bytes.and_then(|bytes| UnwindTables::from_bytes(identity, &bytes));
+        if let Some(tables) = tables {
+            self.0.take_unwind_tables(DsoId(dso), tables);
+        }
+        Ok(())
+    }
+
     /// Makes what views show now once more, of the names that were taken in, for about as long as so many
     /// rows take; true when there is no more to do. Views are answered as before meanwhile.
     #[wasm_bindgen(js_name = prepareNames)]
@@ -298,6 +348,12 @@ struct Answered {
     first: u32,
     identity: Option<Identity>,
     lost: Option<LostInlines>,
+}
+
+/// What of tables is not their bytes.
+#[derive(Deserialize)]
+struct Identified {
+    identity: Identity,
 }
 
 /// What of a forced file is no column.

@@ -94,23 +94,13 @@ impl Opening {
     pub fn new(
         #[wasm_bindgen(unchecked_param_type = "Source[]")] parts: Vec<JsValue>,
     ) -> Result<Opening, JsValue> {
-        let sources: Vec<_> =
-            parts.into_iter().map(|part| JsSource::new(part.unchecked_into())).collect();
-        let parts: Vec<_> = sources.iter().map(|source| source as &dyn ByteSource).collect();
-        session::Opening::new(&parts).map(Opening).map_err(|error| to_failure(&error))
+        opening_of(parts).map(Opening)
     }
 
     /// Which bytes are wanted next; null if all have been read.
     #[wasm_bindgen(unchecked_return_type = "WantedBytes | null")]
     pub fn wants(&self) -> JsValue {
-        match self.0.wants() {
-            None => JsValue::NULL,
-            Some(wanted) => JsValue::from(columns::object(&[
-                ("part", JsValue::from(wanted.part as f64)),
-                ("offset", JsValue::from(wanted.offset as f64)),
-                ("length", JsValue::from(wanted.length as f64)),
-            ])),
-        }
+        wanted(self.0.wants())
     }
 
     /// Bytes read so far.
@@ -145,6 +135,73 @@ impl Opening {
     /// Ends the reading, early too: what has been pushed is shown.
     pub fn finish(self) -> Session {
         Session(self.0.finish())
+    }
+}
+
+fn opening_of(parts: Vec<JsValue>) -> Result<session::Opening, JsValue> {
+    let sources: Vec<_> =
+        parts.into_iter().map(|part| JsSource::new(part.unchecked_into())).collect();
+    let parts: Vec<_> = sources.iter().map(|source| source as &dyn ByteSource).collect();
+    session::Opening::new(&parts).map_err(|error| to_failure(&error))
+}
+
+fn wanted(wanted: Option<session::WantedBytes>) -> JsValue {
+    let Some(wanted) = wanted else { return JsValue::NULL };
+    JsValue::from(columns::object(&[
+        ("part", JsValue::from(wanted.part as f64)),
+        ("offset", JsValue::from(wanted.offset as f64)),
+        ("length", JsValue::from(wanted.length as f64)),
+    ]))
+}
+
+/// A recording that is read once more, to unwind its stacks.
+#[wasm_bindgen]
+pub struct Unwinding {
+    replay: session::Replay,
+    unwinding: session::Unwinding,
+}
+
+#[wasm_bindgen]
+impl Unwinding {
+    /// Begins it. Throws a `Failure` if what is read is no recording any more; undefined if nothing more can be
+    /// unwound.
+    pub fn begin(
+        session: &mut Session,
+        #[wasm_bindgen(unchecked_param_type = "Source[]")] parts: Vec<JsValue>,
+    ) -> Result<Option<Unwinding>, JsValue> {
+        let Some(unwinding) = session.0.unwinding() else { return Ok(None) };
+        let opening = opening_of(parts)?;
+        let replay = opening.replay(session::StackDumps::Shown, unwinding.watcher());
+        Ok(Some(Self { replay, unwinding }))
+    }
+
+    /// Which bytes are wanted next; null if all have been read.
+    #[wasm_bindgen(unchecked_return_type = "WantedBytes | null")]
+    pub fn wants(&self) -> JsValue {
+        wanted(self.replay.wants())
+    }
+
+    /// Bytes read so far.
+    #[wasm_bindgen(getter)]
+    pub fn done(&self) -> f64 {
+        self.replay.progress().bytes as f64
+    }
+
+    /// Bytes that there are to read.
+    #[wasm_bindgen(getter)]
+    pub fn total(&self) -> f64 {
+        self.replay.progress().total as f64
+    }
+
+    /// Takes the bytes from where `wants` says on, as many or fewer; none say that there are no more.
+    pub fn push(&mut self, block: &[u8]) {
+        self.replay.push(block);
+    }
+
+    /// Ends it; the session shows the stacks as they are now.
+    pub fn finish(self, session: &mut Session) {
+        self.replay.finish();
+        session.0.take_unwound(self.unwinding);
     }
 }
 

@@ -21,6 +21,7 @@ class FakeSession implements NamedSession {
   /** How many of those views show. */
   shown = 0;
   readonly lost: string[] = [];
+  readonly hasStackDumps = false;
   isClosed = false;
   #prepared: "not" | "half" | "all" = "not";
   #lastTicket = 0;
@@ -55,6 +56,15 @@ class FakeSession implements NamedSession {
   takeNames({ ticket, first }: NameAnswer): void {
     this.#use();
     this.taken.push({ dso: this.#dsoOf.get(ticket) ?? -1, ticket, first });
+  }
+
+  takeUnwindable(): Uint32Array {
+    this.#use();
+    return new Uint32Array();
+  }
+
+  takeUnwindTables(): void {
+    this.#use();
   }
 
   /** Done with the second step. */

@@ -25,6 +25,16 @@ impl CodeRanges {
         Self(ranges)
     }
 
+    /// Of ranges in ascending order.
+    pub fn of_ranges(ranges: Vec<(u64, u64)>) -> Self {
+        Self(ranges)
+    }
+
+    /// Where each begins and ends, ascending.
+    pub fn as_slice(&self) -> &[(u64, u64)] {
+        &self.0
+    }
+
     /// Whether code can be at an address. Where a file tells of none, everywhere.
     pub fn may_hold(&self, address: u64) -> bool {
         self.0.is_empty() || self.end_of(address).is_some()

@@ -145,6 +145,8 @@ pub(super) struct Elf {
     pub endian: Endianness,
     pub kind: elf::FileType,
     pub machine: elf::Machine,
+    /// Where a process of the file begins; 0 for nowhere.
+    pub entry: u64,
     pub segments: Vec<Segment>,
     pub sections: Vec<Section>,
     /// Where the last of what the headers tell of ends. A file that is shorter was cut off, as a
@@ -182,6 +184,7 @@ impl Elf {
             endian,
             kind: header.e_type(endian),
             machine: header.e_machine(endian),
+            entry: header.e_entry(endian).into(),
             end: content_end(header, endian, &segments, &sections),
             segments,
             sections,

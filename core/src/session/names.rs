@@ -97,6 +97,9 @@ impl Session {
                 self.ledger.unplaced(dso, why);
             }
             self.begin_naming(dso);
+            if gives.unwinding {
+                self.unwound.add_unwindable(dso);
+            }
         }
         dsos
     }

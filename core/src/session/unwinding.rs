@@ -24,6 +24,7 @@ use perftab_profile::{
 use perftab_snapshot::Facts;
 use perftab_views::coverage::Uses;
 
+use super::times::Times;
 use super::{SampleWatcher, Session, WatchedSample};
 
 /// A stack of more frames is not walked further: a copy has at most 64 kB, and each call takes eight bytes of it.
@@ -60,16 +61,19 @@ struct UnwoundRow {
 /// What was unwound so far.
 #[derive(Default)]
 pub(super) struct Unwound {
-    /// By row.
-    rows: Vec<UnwoundRow>,
+    /// DSOs of which files have come.
+    unwindable: Vec<DsoId>,
+    tables: Tables,
+    /// By row. Whoever unwinds more of them has a share, and may be gone before that is taken in.
+    rows: Rc<Vec<UnwoundRow>>,
     /// What the user is told of them.
     said: Vec<Warning>,
 }
 
 impl Unwound {
-    fn of(&self, row: u32) -> Option<&UnwoundRow> {
-        let at = self.rows.partition_point(|known| known.row < row);
-        self.rows.get(at).filter(|known| known.row == row)
+    /// A file of a DSO has come.
+    pub fn add_unwindable(&mut self, dso: DsoId) {
+        self.unwindable.push(dso);
     }
 
     /// Samples with stacks that are longer than their copies.
@@ -78,13 +82,13 @@ impl Unwound {
     }
 
     /// Which samples are to be unwound now that there are these tables; `None` if no more can be.
-    fn due(&self, tables: &Tables) -> Option<Due> {
+    fn due(&self) -> Option<Due> {
         if self.rows.is_empty() {
             return Some(Due::All);
         }
         let mut due: Set<DsoId> = Set::new();
         due.extend(self.rows.iter().filter_map(|row| match row.end {
-            StackEnd::NoTables(dso) if tables.contains_key(&dso) => Some(dso),
+            StackEnd::NoTables(dso) if self.tables.contains_key(&dso) => Some(dso),
             _ => None,
         }));
         (!due.is_empty()).then_some(Due::WaitFor(due))
@@ -119,6 +123,11 @@ impl StackWalk {
     }
 }
 
+fn known_row(rows: &[UnwoundRow], row: u32) -> Option<&UnwoundRow> {
+    let at = rows.partition_point(|known| known.row < row);
+    rows.get(at).filter(|known| known.row == row)
+}
+
 type Tables = Map<DsoId, UnwindTables>;
 
 /// What walks stacks.
@@ -129,7 +138,7 @@ struct Walker {
     frames: Frames,
     stacks: Stacks,
     due: Due,
-    before: Unwound,
+    before: Rc<Vec<UnwoundRow>>,
     done: Vec<(UnwoundRow, StackId)>,
     rules: Rules,
     places: Vec<Place>,
@@ -193,9 +202,17 @@ impl Session {
     /// Begins to unwind what can be: all samples with copies of their stacks, or when that was done before, those that
     /// wait for files that have come since. `None` if there are none.
     pub fn unwinding(&mut self) -> Option<Unwinding> {
+        if let Some(images) = self.images.take() {
+            for dso in self.take_unwindable() {
+                if let Some(tables) = images.unwind_tables(dso) {
+                    self.take_unwind_tables(dso, tables);
+                }
+            }
+            self.images = Some(images);
+        }
         let mut walker = self.walker()?;
-        walker.due = self.unwound.due(&walker.tables)?;
-        walker.before = std::mem::take(&mut self.unwound);
+        walker.due = self.unwound.due()?;
+        walker.before = Rc::clone(&self.unwound.rows);
         Some(Unwinding(Rc::new(Some(walker).into())))
     }
 
@@ -204,17 +221,18 @@ impl Session {
         self.walker().map(StackWalk)
     }
 
-    /// The unwind tables of all files that are here and are what was recorded.
-    fn unwind_tables(&self) -> Tables {
-        let mut tables = Tables::new();
-        let Some(images) = &self.images else { return tables };
-        for (dso, _) in self.profile.dsos.iter() {
-            let of_dso = images.unwind_tables(dso);
-            if let Some(of_dso) = of_dso.filter(|it| self.recorded.admits(dso, it.identity())) {
-                tables.insert(dso, of_dso);
-            }
+    /// The DSOs of which files have come since this was asked last that may tell how stacks are unwound, where there
+    /// are stacks for it.
+    pub fn take_unwindable(&mut self) -> Vec<DsoId> {
+        let dsos = std::mem::take(&mut self.unwound.unwindable);
+        if self.profile.stack_dumps == 0 { Vec::new() } else { dsos }
+    }
+
+    /// Takes in how stacks are unwound in a DSO. What is not of the build that was recorded tells nothing.
+    pub fn take_unwind_tables(&mut self, dso: DsoId, tables: UnwindTables) {
+        if self.recorded.admits(dso, tables.identity()) {
+            self.unwound.tables.insert(dso, tables);
         }
-        tables
     }
 
     fn walker(&self) -> Option<Walker> {
@@ -226,12 +244,12 @@ impl Session {
         let nowhere = Place { address: 0, space: None, frame: FrameId(0) };
         Some(Walker {
             machine,
-            tables: self.unwind_tables(),
+            tables: self.unwound.tables.clone(),
             frames: profile.frames.clone(),
             stacks: profile.stacks.clone(),
             profile: Rc::clone(profile),
             due: Due::All,
-            before: Unwound::default(),
+            before: Rc::default(),
             done: Vec::new(),
             rules: Rules::default(),
             places: vec![nowhere; KNOWN_PLACES],
@@ -251,7 +269,8 @@ impl Session {
         self.symbols.let_go_of_readers();
         let profile = Rc::make_mut(&mut self.profile);
         (profile.frames, profile.stacks) = (frames, stacks);
-        let mut rows = before.rows;
+        self.unwound.rows = Rc::default();
+        let mut rows = Rc::unwrap_or_clone(before);
         for (row, stack) in done {
             profile.samples.set_stack(row.row as usize, stack);
             rows.push(row);
@@ -261,7 +280,7 @@ impl Session {
         rows.reverse();
         rows.dedup_by_key(|row| row.row);
         rows.reverse();
-        self.unwound = Unwound { rows, said: before.said };
+        self.unwound.rows = rows.into();
         let Uses { frames, dsos } = Uses::of(&self.profile);
         self.frame_uses = frames;
         self.facts = Facts::with_uses(&self.profile, dsos).into();
@@ -270,6 +289,7 @@ impl Session {
             self.symbols.change().embedded(&self.profile, symbols);
         }
         self.name_again();
+        self.times = Times::default();
         self.names_changed();
         self.say_what_is_not_unwound();
     }
@@ -279,7 +299,7 @@ impl Session {
         let before = std::mem::take(&mut self.unwound.said);
         self.warnings.retain(|it| it.kind != WarningKind::NotUnwound && !before.contains(it));
         let mut stopped: Map<StackEnd, u64> = Map::new();
-        for row in &self.unwound.rows {
+        for row in &*self.unwound.rows {
             if !matches!(row.end, StackEnd::Root | StackEnd::Truncated) {
                 *stopped.entry(row.end).or_default() += 1;
             }
@@ -348,7 +368,7 @@ impl Walker {
         }
         let Some(stack) = sample.stack_in(&self.profile) else { return };
         let row = sample.row as u32;
-        let known = self.before.of(row);
+        let known = known_row(&self.before, row);
         let is_due = match (&self.due, known.map(|known| known.end)) {
             (Due::All, _) => true,
             (Due::WaitFor(dsos), Some(StackEnd::NoTables(dso))) => dsos.contains(&dso),

@@ -105,6 +105,7 @@ export async function refreshNames(): Promise<void> {
   if (present === null) {
     return;
   }
+  const isUnwound = await unwind(present);
   await present.call("nameFrames", {});
   const beside = second.peek();
   await renewFacts(present, (facts) => {
@@ -114,6 +115,29 @@ export async function refreshNames(): Promise<void> {
     }
     showFacts(present, facts);
   });
+  if (isUnwound) {
+    longerStacks.value += 1;
+  }
+}
+
+/** Changes when stacks have become longer: they may have reached code that nothing was known of. */
+export const longerStacks = signal(0);
+
+/** Unwinds what can be; the recording is read once more for that. */
+async function unwind(present: Session): Promise<boolean> {
+  if (!(info.peek()?.warnings ?? []).some(({ kind }) => kind === "not-unwound")) {
+    return false;
+  }
+  try {
+    return await runTask("Unwinding", (options) => present.call("unwind", {}, options));
+  } catch (error) {
+    if (error instanceof SessionError) {
+      toast("error", `Stacks could not be unwound, as the recording could not be read again: ${error.message}.`);
+    } else if (!(error instanceof Cancelled)) {
+      throw error;
+    }
+    return false;
+  }
 }
 
 /** Of the profile that is open, or opens: all views ask again. */

@@ -6,7 +6,7 @@ import { computed, signal } from "@preact/signals";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DsoRow, FetchRequest, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { dsos, session } from "../state/app.ts";
-import { refreshNames } from "./admit.ts";
+import { longerStacks, refreshNames } from "./admit.ts";
 import { Arrivals } from "./arrivals.ts";
 import { Slots } from "./slots.ts";
 import { THIS_MACHINE, allowServers, fetchesAutomatically, isAllowed, servers } from "./servers.ts";
@@ -120,8 +120,24 @@ export function fetchUnasked(): void {
   if (fetchesAutomatically.value) {
     allowServers();
   }
+  reached = new Set(unasked.value.map((row) => row.id));
   startFetch(unasked.value.filter((row) => serversToAsk(row).some(isAllowed)).map((row) => row.id));
 }
+
+/** The DSOs that stacks had reached when files were asked for last. */
+let reached: ReadonlySet<number> = new Set();
+
+longerStacks.subscribe((times) => {
+  if (times === 0) {
+    return;
+  }
+  // As of a profile that has just opened.
+  const mayAsk = (server: Server): boolean =>
+    server.kind === "this-machine" || (fetchesAutomatically.peek() && isAllowed(server));
+  const fresh = unasked.peek().filter((row) => !reached.has(row.id));
+  reached = new Set([...reached, ...fresh.map((row) => row.id)]);
+  startFetch(fresh.filter((row) => serversToAsk(row).some(mayAsk)).map((row) => row.id));
+});
 
 /** The explicit click in the dialog. */
 export function allowAndFetch(): void {

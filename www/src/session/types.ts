@@ -135,7 +135,7 @@ export interface Shared extends SharedLink {
 
 /** What a long call reports while it runs. `total` is absent where it is unknown. */
 export interface Progress {
-  stage: "reading" | "offering" | "naming" | "fetching" | "counting" | "writing";
+  stage: "reading" | "offering" | "unwinding" | "naming" | "fetching" | "counting" | "writing";
   done: number;
   total?: number;
 }
@@ -217,6 +217,8 @@ interface HostProtocol {
   fetchDebuginfod: { args: FetchRequest; result: FetchOutcome };
   /** Names the code of files that were fetched since. Until then views have the names that they had. */
   nameFrames: { args: Record<string, never>; result: null };
+  /** Unwinds what files that have come tell how to; whether anything could be. */
+  unwind: { args: Record<string, never>; result: boolean };
   /** Opens a recording beside the one that is open: it takes the place of another such. */
   openSecond: { args: { parts: File[] }; result: ProfileInfo };
   openSecondUrl: { args: Args<"openUrl">; result: ProfileInfo };

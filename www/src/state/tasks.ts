@@ -52,6 +52,8 @@ export function describeProgress(label: string, progress: Progress | null): stri
   switch (stage) {
     case "reading":
       return `Reading ${bytesOf(done, total)}`;
+    case "unwinding":
+      return `Unwinding ${bytesOf(done, total)}`;
     case "offering":
       return `${label}, ${bytesOf(done, total)}`;
     case "naming":

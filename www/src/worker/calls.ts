@@ -21,10 +21,11 @@ import { exported } from "./exported.ts";
 import { admit } from "./given.ts";
 import type { BeginImages } from "./images_side.ts";
 import { ImagesSide } from "./images_side.ts";
+import type { Part } from "./part_reader.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek, unpackText } from "./peek.ts";
 import type { Reading, Underway } from "./reading.ts";
-import { read } from "./reading.ts";
+import { read, unwind } from "./reading.ts";
 import { close, followOn, ROWS } from "./scans.ts";
 import { fetchText, tellFiles } from "./served.ts";
 import type { Slices } from "./slices.ts";
@@ -51,6 +52,8 @@ export class Calls {
   #session: Session | null = null;
   /** The files of each session that is open. */
   readonly #sides = new Map<Session, ImagesSide>();
+  /** The recordings that sessions were read from: their stacks are in them. */
+  readonly #parts = new WeakMap<Session, readonly Part[]>();
   readonly #compared = new Comparisons((second) => this.#close(second));
   readonly #turns = new Turns();
   /** What is being read to take the place of the session. */
@@ -91,8 +94,8 @@ export class Calls {
   readonly #handlers: Handlers = {
     peek: ({ files }, { slices }) => peek(files, slices),
     unpackText: ({ file }, { slices }) => unpackText(file, slices),
-    open: ({ parts }, { slices }) => this.#read((underway) => read(parts.map(partOfFile), slices, underway), slices),
-    openUrl: (args, { slices }) => this.#read((underway) => readUrl(args, slices, underway), slices),
+    open: ({ parts }, { slices }) => this.#read((underway) => this.#readParts(parts.map(partOfFile), slices, underway), slices),
+    openUrl: (args, { slices }) => this.#read((underway) => this.#readUrl(args, slices, underway), slices),
     readSoFar: async (_, { slices }) => {
       const reading = this.#reading;
       const soFar = reading?.opening.soFar() ?? null;
@@ -152,8 +155,21 @@ export class Calls {
       }
       return null;
     },
-    openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await read(parts.map(partOfFile), slices)),
-    openSecondUrl: async (args, { slices }) => this.#replaceSecond(await readUrl(args, slices)),
+    unwind: async (_, { slices }) => {
+      let isUnwound = false;
+      for (const session of this.#openSessions) {
+        const side = this.#sideOf(session);
+        const parts = this.#parts.get(session);
+        if (parts !== undefined && (await side.takeUnwindTables(slices))) {
+          const isOpen = (): void => side.checkOpen(slices);
+          isUnwound = (await unwind(session, parts, slices, isOpen)) || isUnwound;
+          side.askNames();
+        }
+      }
+      return isUnwound;
+    },
+    openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await this.#readParts(parts.map(partOfFile), slices)),
+    openSecondUrl: async (args, { slices }) => this.#replaceSecond(await this.#readUrl(args, slices)),
     share: (request, { slices }) => this.#share(request, slices),
     endSharing: () => {
       this.#open.endSharing();
@@ -230,10 +246,38 @@ export class Calls {
     return this.#replace(session, isMore ? "more" : "another");
   }
 
+  async #readParts(parts: readonly Part[], slices: Slices, underway?: Underway): Promise<Session> {
+    const session = await read(parts, slices, underway);
+    this.#parts.set(session, parts);
+    return session;
+  }
+
+  async #readUrl({ carrier, parts, files }: Args<"openUrl">, slices: Slices, underway?: Underway): Promise<Session> {
+    const session =
+      carrier === null
+        ? await this.#readParts(
+            parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)),
+            slices,
+            underway,
+          )
+        : Session.openLink(await fetchText(parts[0]?.url ?? "", slices));
+    try {
+      await tellFiles(session, files, slices);
+      return session;
+    } catch (error) {
+      close(session);
+      throw error;
+    }
+  }
+
+  get #openSessions(): Session[] {
+    const second = this.#compared.secondOrNull;
+    return second === null ? [this.#open] : [this.#open, second];
+  }
+
   /** Of all that are open, the first one first: what is dropped names either. */
   get #openSides(): ImagesSide[] {
-    const second = this.#compared.secondOrNull;
-    return (second === null ? [this.#open] : [this.#open, second]).map((session) => this.#sideOf(session));
+    return this.#openSessions.map((session) => this.#sideOf(session));
   }
 
   #sideOf(session: Session): ImagesSide {
@@ -303,24 +347,6 @@ export class Calls {
     const second = this.#compared.secondOrNull;
     this.#told.set(this.generation, this.#open.generation);
     return { ...said(this.#open), generation: this.generation, second: second && said(second) };
-  }
-}
-
-async function readUrl({ carrier, parts, files }: Args<"openUrl">, slices: Slices, underway?: Underway): Promise<Session> {
-  const session =
-    carrier === null
-      ? await read(
-          parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)),
-          slices,
-          underway,
-        )
-      : Session.openLink(await fetchText(parts[0]?.url ?? "", slices));
-  try {
-    await tellFiles(session, files, slices);
-    return session;
-  } catch (error) {
-    close(session);
-    throw error;
   }
 }
 

@@ -35,18 +35,30 @@ type Fetched = GivenFile["bytes"];
 
 /** What comes is offered, and told where it is of use: one build may have run in another recording too. */
 export async function fetchDso(
-  { server, dso }: FetchRequest,
+  { server, dso, unwinds }: ImagesProtocol["fetch"]["args"],
   slices: Slices,
   offer: (file: GivenFile) => Promise<OfferReport>,
+  hasUnwindTables: (dso: number) => boolean,
 ): Promise<ImagesProtocol["fetch"]["result"]> {
   let answers: ServerAnswer[] = [];
-  for (const artifact of artifactsOf(server, dso)) {
+  const fetchOne = async (artifact: Artifact): Promise<GivenFile | ServerAnswer[]> => {
     const fetched = await fetchArtifact(server, addressOf(server, dso.build_id ?? "", artifact), artifact, slices);
+    const what = artifact === "content" || artifact === "best" ? "file" : artifact;
+    return Array.isArray(fetched) ? fetched : { name: `${dso.name} (${what} from ${server.host})`, bytes: fetched };
+  };
+  for (const artifact of artifactsOf(server, dso)) {
+    const fetched = await fetchOne(artifact);
     if (!Array.isArray(fetched)) {
-      const what = artifact === "content" || artifact === "best" ? "file" : artifact;
-      const file = { name: `${dso.name} (${what} from ${server.host})`, bytes: fetched };
-      const answer = answerOf(await offer(file), server.host);
-      return { answers: [answer], found: answer.outcome === "found" ? file : null };
+      const report = await offer(fetched);
+      const answer = answerOf(report, server.host);
+      const isFound = answer.outcome === "found";
+      // A debug file does not tell how stacks are unwound, as a rule.
+      const lacksTables = report.used.some(({ dsos }) => !dsos.some(hasUnwindTables));
+      const executable = unwinds && lacksTables && artifact !== "executable" ? await fetchOne("executable") : [];
+      if (!Array.isArray(executable)) {
+        await offer(executable);
+      }
+      return { answers: [answer], found: isFound ? fetched : null };
     }
     answers = combined(answers, fetched);
     // Who is down for the one is down for the other.

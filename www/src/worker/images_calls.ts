@@ -30,8 +30,11 @@ export class ImagesCalls {
   readonly handlers: Handlers = {
     offer: ({ files }, slices) => this.#offerAll(files, slices),
     fetch: (request, slices) =>
-      fetchDso(request, slices, (file) =>
-        this.#offer(file, (done) => slices.breathe({ stage: "offering", done, total: file.bytes.size })),
+      fetchDso(
+        request,
+        slices,
+        (file) => this.#offer(file, (done) => slices.breathe({ stage: "offering", done, total: file.bytes.size })),
+        (dso) => this.#images.hasUnwindTables(dso),
       ),
     insist: ({ dso, addresses, file }) => {
       const insisted = this.#images.insist(dso, addresses, file.name, sourceOf(file));
@@ -39,6 +42,7 @@ export class ImagesCalls {
       return insisted;
     },
     name: (request) => this.#images.name(request),
+    unwindTables: ({ dso }) => this.#images.unwindTables(dso),
   };
 
   async #offerAll(files: readonly GivenFile[], slices: Slices): Promise<OfferReport[]> {

@@ -9,6 +9,7 @@ import type {
   NameAnswer,
   NameRequest,
   OfferReport,
+  UnwindTables,
 } from "../generated/perftab_web.js";
 import type { Call, FetchOutcome, FetchRequest } from "../session/types.ts";
 
@@ -33,11 +34,13 @@ export interface GivenFile {
 export interface ImagesProtocol {
   /** What became of each file. */
   offer: { args: { files: readonly GivenFile[] }; result: OfferReport[] };
-  /** What servers said; and what came, if it is of use. */
-  fetch: { args: FetchRequest; result: FetchOutcome & { found: GivenFile | null } };
+  /** What servers said; and what came, if it is of use. Only executables tell how stacks are unwound. */
+  fetch: { args: FetchRequest & { unwinds: boolean }; result: FetchOutcome & { found: GivenFile | null } };
   /** A file that is not the one that ran: what a session is told then. Else what became of it. */
   insist: { args: { dso: number; addresses: BigUint64Array<ArrayBuffer>; file: File }; result: Insisted };
   name: { args: NameRequest; result: NameAnswer };
+  /** How stacks are unwound in a DSO; null if no file tells. */
+  unwindTables: { args: { dso: number }; result: UnwindTables | null };
 }
 
 export type Insisted = { forced: ForcedFile; outcome?: never } | { forced?: never; outcome: ForceOutcome };

@@ -25,6 +25,7 @@ export type NamedSession = Pick<
   | "askNames"
   | "dsoTable"
   | "forceable"
+  | "hasStackDumps"
   | "loseNames"
   | "namingProgress"
   | "prepareNames"
@@ -32,6 +33,8 @@ export type NamedSession = Pick<
   | "takeFindings"
   | "takeForced"
   | "takeNames"
+  | "takeUnwindTables"
+  | "takeUnwindable"
 >;
 
 /** The little of `Worker` that is used here. */
@@ -68,15 +71,28 @@ export class ImagesSide {
 
   /** Asks a server for a DSO, and offers what comes. */
   fetch(request: FetchRequest, slices: Slices): Promise<ImagesProtocol["fetch"]["result"]> {
-    return this.#call("fetch", request, slices);
+    return this.#call("fetch", { ...request, unwinds: this.#session.hasStackDumps }, slices);
   }
 
   /** Names a DSO from a file that is not the one that ran. */
   async force(dso: number, file: File, slices: Slices): Promise<ForceOutcome> {
     const addresses = this.#session.forceable(dso);
     const { forced, outcome } = await this.#call("insist", { dso, addresses, file }, slices, [addresses.buffer]);
-    this.#checkOpen(slices);
+    this.checkOpen(slices);
     return outcome ?? this.#session.takeForced(dso, forced);
+  }
+
+  /** Takes in how stacks are unwound in the files that have come since; whether any tells. */
+  async takeUnwindTables(slices: Slices): Promise<boolean> {
+    let isTold = false;
+    for (const dso of this.#session.takeUnwindable()) {
+      const tables = await this.#call("unwindTables", { dso }, slices);
+      if (tables !== null) {
+        this.#session.takeUnwindTables(dso, tables);
+        isTold = true;
+      }
+    }
+    return isTold;
   }
 
   /** Waits for the names of all files that match so far, and takes them in. */
@@ -85,20 +101,20 @@ export class ImagesSide {
       stage: "naming",
       ...this.#session.namingProgress(),
     });
-    this.#checkOpen(slices);
+    this.checkOpen(slices);
     for (const answer of [...this.#awaited]) {
       await slices.wait(answer, progress());
-      this.#checkOpen(slices);
+      this.checkOpen(slices);
     }
     for (let answer = this.#said.shift(); answer !== undefined; answer = this.#said.shift()) {
       this.#session.takeNames(answer);
       await slices.breathe(progress());
-      this.#checkOpen(slices);
+      this.checkOpen(slices);
     }
     // A key that is pressed meanwhile is answered with the names before, and one after it from what is made here.
     while (!this.#session.prepareNames(ROWS)) {
       await slices.breathe(progress());
-      this.#checkOpen(slices);
+      this.checkOpen(slices);
     }
     this.#session.showNames();
   }
@@ -110,7 +126,8 @@ export class ImagesSide {
     this.#caller?.end();
   }
 
-  #checkOpen(slices: Slices): void {
+  /** Throws if the call was cancelled, or the session is closed. */
+  checkOpen(slices: Slices): void {
     slices.check();
     if (this.#hasEnded) {
       throw new CancelledCall();
@@ -123,7 +140,7 @@ export class ImagesSide {
     slices: Slices,
     transfer: Transferable[] = [],
   ): Promise<ImagesProtocol[M]["result"]> {
-    this.#checkOpen(slices);
+    this.checkOpen(slices);
     const { signal } = slices;
     try {
       const answer = await this.#worker.call(
@@ -132,7 +149,7 @@ export class ImagesSide {
         { signal, onProgress: (progress) => slices.report(progress) },
         transfer,
       );
-      this.#checkOpen(slices);
+      this.checkOpen(slices);
       return answer;
     } catch (error) {
       throw failureOf(error);
@@ -200,6 +217,11 @@ export class ImagesSide {
 
   #takeFindings(findings: Findings): void {
     this.#session.takeFindings(findings);
+    this.askNames();
+  }
+
+  /** Asks for all names that are to be had. */
+  askNames(): void {
     for (let request = this.#session.askNames(ASKED); request !== null; request = this.#session.askNames(ASKED)) {
       const answer = this.#name(request).then(
         (said) => void this.#said.push(said),

@@ -34,13 +34,14 @@ const BESIDE: ReadonlySet<Method> = new Set<Method>([
   "nameFrames",
   "tasks",
   "timeline",
+  "unwind",
 ]);
 
 /** What is made of all names: it would begin anew with each slice of them that came meanwhile. */
 const MADE: ReadonlySet<Method> = new Set<Method>(["export", "share"]);
 
 /** What brings names. */
-const NAMING: ReadonlySet<Method> = new Set<Method>(["fetchDebuginfod", "nameFrames"]);
+const NAMING: ReadonlySet<Method> = new Set<Method>(["fetchDebuginfod", "nameFrames", "unwind"]);
 
 export const OPENING: ReadonlySet<Method> = new Set<Method>(["open", "openLink", "openUrl", "readSoFar"]);
 

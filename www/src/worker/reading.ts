@@ -1,7 +1,7 @@
 // Reading a recording: the session says which bytes it wants next, and they are streamed to it.
 
 import type { Session } from "../generated/perftab_web.js";
-import { Opening } from "../generated/perftab_web.js";
+import { Opening, Unwinding } from "../generated/perftab_web.js";
 import type { Part } from "./part_reader.ts";
 import { PartReader } from "./part_reader.ts";
 import type { Slices } from "./slices.ts";
@@ -30,34 +30,64 @@ export async function read(parts: readonly Part[], slices: Slices, underway: Und
   const opening = new Opening(parts.map(({ source }) => source));
   const reading = new Reading(opening);
   underway(reading);
-  const readers = parts.map((part) => new PartReader(part, parts.length === 1 ? "stream" : "pieces"));
   try {
-    await pump(reading, readers, slices);
+    await pump(opening, "reading", parts, slices, reading.stopped);
   } catch (error) {
     opening.free();
     throw error;
   } finally {
     underway(null);
-    readers.forEach((reader) => reader.close());
   }
   const session = opening.finish();
   await settle(session, slices);
   return session;
 }
 
-async function pump({ opening, stopped }: Reading, readers: readonly PartReader[], slices: Slices): Promise<void> {
-  for (let wanted = opening.wants(); wanted !== null; wanted = opening.wants()) {
-    const { part, offset, length } = wanted;
-    const read = readers[part]?.read(offset, length);
-    const block = await Promise.race([read, stopped]);
-    if (block === "stopped") {
-      // The read that is under way ends with its reader, and nobody waits for it any more.
-      read?.catch(() => {});
-      return;
+/** Reads the recording of a session once more and unwinds its stacks, if it `isOpen` then; whether any could be. */
+export async function unwind(session: Session, parts: readonly Part[], slices: Slices, isOpen: () => void): Promise<boolean> {
+  const unwinding = Unwinding.begin(
+    session,
+    parts.map(({ source }) => source),
+  );
+  if (unwinding === undefined) {
+    return false;
+  }
+  try {
+    await pump(unwinding, "unwinding", parts, slices);
+    isOpen();
+  } catch (error) {
+    unwinding.free();
+    throw error;
+  }
+  unwinding.finish(session);
+  return true;
+}
+
+/** Pushes all that is wanted, until somebody has had enough. */
+async function pump(
+  into: Pick<Opening, "wants" | "push" | "done" | "total">,
+  stage: "reading" | "unwinding",
+  parts: readonly Part[],
+  slices: Slices,
+  stopped: Promise<"stopped"> = new Promise(() => {}),
+): Promise<void> {
+  const readers = parts.map((part) => new PartReader(part, parts.length === 1 ? "stream" : "pieces"));
+  try {
+    for (let wanted = into.wants(); wanted !== null; wanted = into.wants()) {
+      const { part, offset, length } = wanted;
+      const read = readers[part]?.read(offset, length);
+      const block = await Promise.race([read, stopped]);
+      if (block === "stopped") {
+        // The read that is under way ends with its reader, and nobody waits for it any more.
+        read?.catch(() => {});
+        return;
+      }
+      // No bytes at all tell the session that the part ended early.
+      into.push(block ?? new Uint8Array(0));
+      await slices.breathe({ stage, done: into.done, total: into.total });
     }
-    // No bytes at all tell the session that the part ended early.
-    opening.push(block ?? new Uint8Array(0));
-    await slices.breathe({ stage: "reading", done: opening.done, total: opening.total });
+  } finally {
+    readers.forEach((reader) => reader.close());
   }
 }
 

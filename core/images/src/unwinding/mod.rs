@@ -7,6 +7,7 @@
 //! What the rules do not say is not guessed: a register that a call may have changed has no value in the caller. A
 //! library that guesses by frame pointers there (framehop) cannot tell a right caller from a wrong one.
 
+mod carried;
 mod registers;
 mod row;
 mod tables;

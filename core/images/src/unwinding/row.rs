@@ -122,6 +122,12 @@ impl Row {
         Some(Self { cfa, saved: saved.into(), returns, left })
     }
 
+    /// Of what nobody calls.
+    pub(super) fn of_first() -> Self {
+        let saved = Box::new([(0, Rule::Undefined)]);
+        Self { cfa: Rule::Constant(0), saved, returns: 0, left: Left::ByCall }
+    }
+
     /// Makes the registers those of the caller. If they are not known, nothing is changed.
     pub fn step(
         &self,

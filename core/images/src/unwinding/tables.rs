@@ -1,6 +1,6 @@
 //! The tables of files, and the row for an address.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use gimli::{
@@ -23,41 +23,51 @@ use crate::placement::OwnedPlacement;
 
 type Bytes<'b> = EndianSlice<'b, RunTimeEndian>;
 
+/// So many bytes of code from where a process begins are what it begins with, unless a table says otherwise.
+const ENTRY: u64 = 64;
+
 /// How the callers of a DSO's code are found: the unwind tables of files that passed the gate.
 #[derive(Clone)]
 pub struct UnwindTables {
-    identity: Identity,
-    place: OwnedPlacement,
-    sections: Rc<FrameSections>,
+    pub(super) identity: Identity,
+    pub(super) place: OwnedPlacement,
+    /// Where a process of the file begins; 0 for nowhere.
+    pub(super) entry: u64,
+    pub(super) sections: Rc<FrameSections>,
 }
 
 /// The sections of the files of one build.
 #[derive(Default)]
 pub(crate) struct FrameSections {
-    tables: Vec<Table>,
+    pub(super) tables: Vec<Table>,
     memory: RefCell<UnwindContext<usize>>,
 }
 
 /// One section.
-struct Table {
-    bytes: Vec<u8>,
-    form: Form,
-    /// By where their code begins.
-    functions: Vec<Function>,
+pub(super) struct Table {
+    pub bytes: Vec<u8>,
+    pub form: Form,
+    /// Where there can be code.
+    pub code: CodeRanges,
+    /// By where their code begins; made when somebody asks.
+    functions: OnceCell<Vec<Function>>,
     budget: Budget,
 }
 
 /// How a section is to be read.
-struct Form {
-    kind: Kind,
-    endian: RunTimeEndian,
-    address_size: u8,
-    vendor: Vendor,
-    bases: BaseAddresses,
+pub(super) struct Form {
+    pub kind: Kind,
+    pub endian: RunTimeEndian,
+    pub address_size: u8,
+    pub vendor: Vendor,
+    /// Where the section is in memory.
+    pub address: u64,
+    /// Where `.text` is.
+    pub text: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     EhFrame,
     DebugFrame,
 }
@@ -113,10 +123,13 @@ impl Form {
                 Some(UnwoundMachine::Aarch64) => Vendor::AArch64,
                 _ => Vendor::Default,
             },
-            bases: BaseAddresses::default()
-                .set_eh_frame(section.address)
-                .set_text(text.map_or(0, |text| text.address)),
+            address: section.address,
+            text: text.map_or(0, |text| text.address),
         }
+    }
+
+    fn bases(&self) -> BaseAddresses {
+        BaseAddresses::default().set_eh_frame(self.address).set_text(self.text)
     }
 }
 
@@ -140,7 +153,7 @@ fn each_function(
     budget: &Budget,
     each: impl FnMut(Function),
 ) -> Result<(), Fault> {
-    with_section!(form, bytes, |section| each_entry(section, &form.bases, budget, each))
+    with_section!(form, bytes, |section| each_entry(section, &form.bases(), budget, each))
 }
 
 fn each_entry<'b, S: UnwindSection<Bytes<'b>>>(
@@ -176,24 +189,33 @@ impl Table {
             return None;
         }
         let budget = Budget::of_file(image.source().len());
-        let bytes = image.section_within(elf, section, &budget).ok()?;
-        let form = Form::of(elf, section);
-        // Code that the linker left out begins at 0 or 1.
-        let code = CodeRanges::of(elf, None);
-        let mut functions = Vec::new();
-        // What stands before damage counts.
-        let _ = each_function(&form, &bytes, &budget, |function| {
-            if function.start < function.end && code.may_hold(function.start) {
-                functions.push(function);
-            }
-        });
-        sort_by_numbers(&mut functions, |function| (function.start, function.end));
-        Some(Self { bytes, form, functions, budget })
+        budget.hold_sections(elf.inflated_size(image.source(), section).ok()?).ok()?;
+        let bytes = image.section_bytes(elf, section).ok()?;
+        Some(Self::new(bytes, Form::of(elf, section), CodeRanges::of(elf, None), budget))
+    }
+
+    pub fn new(bytes: Vec<u8>, form: Form, code: CodeRanges, budget: Budget) -> Self {
+        Self { bytes, form, code, functions: OnceCell::new(), budget }
+    }
+
+    fn functions(&self) -> &[Function] {
+        self.functions.get_or_init(|| {
+            let mut functions = Vec::new();
+            // What stands before damage counts. Code that the linker left out begins at 0 or 1.
+            let _ = each_function(&self.form, &self.bytes, &self.budget, |function| {
+                if function.start < function.end && self.code.may_hold(function.start) {
+                    functions.push(function);
+                }
+            });
+            sort_by_numbers(&mut functions, |function| (function.start, function.end));
+            functions
+        })
     }
 
     fn row(&self, address: u64, memory: &mut UnwindContext<usize>) -> Option<Row> {
-        let next = self.functions.partition_point(|function| function.start <= address);
-        let function = self.functions.get(next.checked_sub(1)?)?;
+        let functions = self.functions();
+        let next = functions.partition_point(|function| function.start <= address);
+        let function = functions.get(next.checked_sub(1)?)?;
         if address >= function.end {
             return None;
         }
@@ -214,7 +236,7 @@ fn row_of<'b, S: UnwindSection<Bytes<'b>>>(
     address: u64,
     memory: &mut UnwindContext<usize>,
 ) -> Option<Row> {
-    let bases = &table.form.bases;
+    let bases = &table.form.bases();
     let entry: FrameDescriptionEntry<Bytes<'b>> =
         section.fde_from_offset(bases, S::Offset::from(offset), S::cie_from_offset).ok()?;
     let common = entry.cie();
@@ -232,7 +254,11 @@ impl FrameSections {
         let tables = names
             .iter()
             .flat_map(|name| images.iter().find_map(|image| Table::read(image.image(), name)));
-        Self { tables: tables.collect(), ..Self::default() }
+        Self::of(tables.collect())
+    }
+
+    pub(super) fn of(tables: Vec<Table>) -> Self {
+        Self { tables, ..Self::default() }
     }
 }
 
@@ -244,10 +270,14 @@ impl UnwindTables {
 
     /// How the caller is found of the code at an address, as frames have it; `None` if nothing says.
     pub fn row(&self, address: u64) -> Option<Row> {
-        let address = self.place.svma(address)?;
+        let address = self.place.svma(address)?.0;
         let FrameSections { tables, memory } = &*self.sections;
         let memory = &mut memory.borrow_mut();
-        tables.iter().find_map(|table| table.row(address.0, memory))
+        let row = tables.iter().find_map(|table| table.row(address, memory));
+        // glibc's loader says nothing of where it begins, and nothing has called that.
+        let is_entry =
+            self.entry != 0 && (self.entry..self.entry.saturating_add(ENTRY)).contains(&address);
+        row.or_else(|| is_entry.then(Row::of_first))
     }
 }
 
@@ -258,6 +288,7 @@ impl DsoImages {
         let identity = self.of(id).first()?.identity();
         let sections = Rc::clone(build.frame_sections());
         let place = build.placement(dso).ok()?.to_owned()?;
-        (!sections.tables.is_empty()).then_some(UnwindTables { identity, place, sections })
+        let entry = self.of(id).first()?.image().elf()?.entry;
+        (!sections.tables.is_empty()).then_some(UnwindTables { identity, place, entry, sections })
     }
 }

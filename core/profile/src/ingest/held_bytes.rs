@@ -54,6 +54,11 @@ impl HeldBytes {
         Piece { chunk: index, start, length: bytes.len() as u32 }
     }
 
+    /// How many bytes are held.
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
     #[cold]
     fn begin_chunk(&mut self) -> u32 {
         // What was filled before may be empty already: its pieces were given back meanwhile.

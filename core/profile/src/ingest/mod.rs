@@ -64,6 +64,10 @@ pub use unpack_ahead::{RecordsAhead, Rest, UnpackFailure, Unpacked, UnpackedChun
 pub use user_part::UserPart;
 pub use watch::{SampleWatcher, StackDumps, WatchedSample};
 
+/// So many bytes of what waits may be copies of stacks, where these are shown; more are left out. A tab has 4 GiB for
+/// everything.
+const MAX_DUMPS: usize = if usize::BITS == 32 { 512 << 20 } else { 4 << 30 };
+
 /// Reads the records of a recording into a [`Profile`].
 pub struct Ingest {
     streams: Vec<Stream>,
@@ -272,21 +276,27 @@ impl Records {
         }
         let (time, dump) = self.reader.time_and_dump(entry.header, entry.bytes);
         let mut without_dump = std::mem::take(&mut self.without_dump);
+        // As if the copy were left out, so that records go on in the same order in every reading.
+        let mut size = entry.bytes.len();
         let bytes = match dump {
             None => entry.bytes,
-            Some(_) if self.dumps == StackDumps::Shown => entry.bytes,
             Some(dump) => {
-                self.reader.stack_dumps += u64::from(dump.len() > NO_STACK_DUMP.len());
-                without_dump.clear();
-                without_dump.extend_from_slice(&entry.bytes[..dump.start]);
-                without_dump.extend_from_slice(&NO_STACK_DUMP);
-                without_dump.extend_from_slice(&entry.bytes[dump.end..]);
-                &without_dump
+                size = size - dump.len() + NO_STACK_DUMP.len();
+                if self.dumps == StackDumps::Shown && self.time_order.bytes() < MAX_DUMPS {
+                    entry.bytes
+                } else {
+                    self.reader.stack_dumps += u64::from(dump.len() > NO_STACK_DUMP.len());
+                    without_dump.clear();
+                    without_dump.extend_from_slice(&entry.bytes[..dump.start]);
+                    without_dump.extend_from_slice(&NO_STACK_DUMP);
+                    without_dump.extend_from_slice(&entry.bytes[dump.end..]);
+                    &without_dump
+                }
             }
         };
         let entry = Entry { bytes, ..entry };
         match time {
-            Some(time) if time != 0 => self.hold(stream, Timed::Record(time, entry), bytes.len()),
+            Some(time) if time != 0 => self.hold(stream, Timed::Record(time, entry), size),
             _ => self.reader.read(entry),
         }
         self.without_dump = without_dump;

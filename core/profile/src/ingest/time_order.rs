@@ -111,6 +111,11 @@ impl TimeOrder {
         }
     }
 
+    /// Bytes of memory that are held.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.held()
+    }
+
     /// Nothing more comes, or what comes may say how what is held is to be read.
     pub(super) fn finish(&mut self, reader: &mut Reader) {
         self.release_until(u64::MAX, reader);

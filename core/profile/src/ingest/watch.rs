@@ -22,7 +22,8 @@ pub type SampleWatcher = Box<dyn FnMut(&WatchedSample<'_>)>;
 pub enum StackDumps {
     /// They are left out before samples wait for their turn.
     LeftOut,
-    /// They wait with their samples: memory is that of two rounds of the recorder with all their copies.
+    /// They wait with their samples: memory is that of two rounds of the recorder with all their copies, as far as
+    /// there is room for them.
     Shown,
 }
 
