@@ -231,6 +231,7 @@ mod tests {
             endian: object::Endianness::Little,
             kind: elf::ET_REL,
             machine,
+            entry: 0,
             end: 0,
             segments: Vec::new(),
             sections: sections.iter().map(section).collect(),

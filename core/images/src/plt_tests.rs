@@ -233,6 +233,7 @@ fn jumps(machine: Machine, address: u64, code: &[u8]) -> Vec<Jump> {
         endian: object::Endianness::Little,
         kind: elf::ET_DYN,
         machine,
+        entry: 0,
         segments: Vec::new(),
         sections: Vec::new(),
         end: 0,

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
 
-use perftab_core::session::{Opening, StackDumps, WatchedSample};
+use perftab_core::images::{Images, UnwindTables};
+use perftab_core::session::{Opening, Session, StackDumps, WatchedSample};
+use perftab_core::{ContentHash, Identity, Query};
 use perftab_perfdata::decode::SliceSource;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
@@ -21,10 +23,11 @@ const MAGIC: u64 = 0x005a_d05a_c4e5_5ad0;
 /// Names of a program's functions, outermost first.
 type Stack = Vec<String>;
 
-/// Records with copies of the stack; false if perf cannot do that here.
-fn record(test: &str, program: &Path, recording: &Path) -> bool {
+/// Records with copies of so many bytes of the stack; false if perf cannot do that here.
+fn record_at(test: &str, program: &Path, recording: &Path, hertz: &str, bytes: &str) -> bool {
     let mut command = Command::new("perf");
-    let taken = ["-e", "cpu-clock:u", "-F", "1500", "--call-graph", "dwarf,32768"];
+    let call_graph = format!("dwarf,{bytes}");
+    let taken = ["-e", "cpu-clock:u", "-F", hertz, "--call-graph", &call_graph];
     command.args(["record", "-q", "--buildid-mmap"]).args(taken).arg("-o").arg(recording);
     command.arg(program).env("HOME", program.parent().expect("a folder"));
     let recorded = until_the_kernel_lets(&mut command).expect("perf runs");
@@ -102,7 +105,7 @@ fn knows_its_stack(test: &str, compiler: &str, options: &[&str]) {
     compile.args(options).args(["-pthread", "-Wl,--build-id", "-o"]).args([&program, &source]);
     assert!(compile.exit_status().expect("it runs").success(), "{compiler} {options:?} fails");
     let recording = folder.join("perf.data");
-    if !record(test, &program, &recording) {
+    if !record_at(test, &program, &recording, "1500", "32768") {
         return;
     }
     let noted = noted(&recording);
@@ -136,4 +139,172 @@ fn stacks_are_those_that_the_program_had() {
 fn stacks_are_those_that_the_program_had_by_clang() {
     let options = ["-O2", "-fomit-frame-pointer"];
     knows_its_stack("stacks_are_those_that_the_program_had_by_clang", "clang++", &options);
+}
+
+/// A program and what it is linked with, recorded.
+struct Recorded {
+    _folder: TestFolder,
+    recording: Vec<u8>,
+    /// The program first.
+    files: Vec<Vec<u8>>,
+}
+
+/// `None` if perf cannot do it here.
+fn recorded(test: &str) -> Option<Recorded> {
+    if !is_installed(test, "perf") {
+        return None;
+    }
+    let folder = TestFolder::new();
+    let (source, program) = (folder.join("shadow_stack.cpp"), folder.join("shadow"));
+    fs::write(&source, SHADOW_STACK).expect("the source is written");
+    let mut compile = Command::new("g++");
+    compile.args(["-O2", "-pthread", "-Wl,--build-id", "-o"]).args([&program, &source]);
+    assert!(compile.exit_status().expect("g++ runs").success());
+    let recording = folder.join("perf.data");
+    if !record_at(test, &program, &recording, "199", "16384") {
+        return None;
+    }
+    let linked = Command::new("ldd").arg(&program).ended().expect("ldd runs");
+    let linked = String::from_utf8(linked.stdout).expect("text");
+    let paths = linked.split_whitespace().filter(|word| word.starts_with('/'));
+    let files = [program.as_path()].into_iter().chain(paths.map(Path::new));
+    let files = files.map(|path| fs::read(path).expect("a file")).collect();
+    Some(Recorded { recording: fs::read(recording).expect("it"), _folder: folder, files })
+}
+
+impl Recorded {
+    fn open(&self) -> Session {
+        let source = SliceSource::new(self.recording.as_slice());
+        let mut opening = Opening::new(&[&source]).expect("it opens");
+        while let Some(wanted) = opening.wants() {
+            opening.push(self.bytes(wanted.offset, wanted.length));
+        }
+        opening.finish()
+    }
+
+    fn bytes(&self, offset: u64, length: u64) -> &[u8] {
+        &self.recording[offset as usize..][..length as usize]
+    }
+
+    /// Unwinds what can be; false if that is nothing.
+    fn unwind(&self, session: &mut Session) -> bool {
+        let Some(unwinding) = session.unwinding() else { return false };
+        let source = SliceSource::new(self.recording.as_slice());
+        let opening = Opening::new(&[&source]).expect("it opens");
+        let mut replay = opening.replay(StackDumps::Shown, unwinding.watcher());
+        while let Some(wanted) = replay.wants() {
+            replay.push(self.bytes(wanted.offset, wanted.length));
+        }
+        replay.finish();
+        session.take_unwound(unwinding);
+        true
+    }
+
+    /// The stacks of all samples, as paths and addresses of their frames, and what is said.
+    fn stacks(session: &Session) -> (Vec<Vec<(String, u64)>>, Vec<String>) {
+        let profile = session.profile();
+        let stack = |row: usize| {
+            let stack = profile.samples.get(row).expect("a row").stack;
+            let frames = profile.stacks.frames(stack).map(|frame| profile.frames.get(frame));
+            frames.map(|it| (profile.dsos.get(it.dso).path.clone(), it.address)).collect()
+        };
+        let said = session.warnings().iter().map(|warning| warning.message.clone()).collect();
+        ((0..profile.samples.len()).map(stack).collect(), said)
+    }
+}
+
+/// Files all at once, one by one in any order with stacks unwound after each, and through the bytes that go from the files'
+/// worker to the session's.
+#[test]
+fn whatever_the_order_of_files_stacks_are_the_same() {
+    let Some(recorded) = recorded("whatever_the_order_of_files") else { return };
+    let admit = |session: &mut Session, file: &[u8]| {
+        session.admit("a file", Box::new(SliceSource::new(file.to_vec()))).map(drop)
+    };
+    let mut at_once = recorded.open();
+    for file in &recorded.files {
+        let _not_used = admit(&mut at_once, file);
+    }
+    assert!(recorded.unwind(&mut at_once) && !recorded.unwind(&mut at_once));
+    at_once.name_all_frames();
+    let expected = Recorded::stacks(&at_once);
+    assert!(expected.0.iter().any(|stack| stack.len() > 100), "{:?}", expected.1);
+    let functions = |session: &mut Session| {
+        let report = session.report(&Query::default(), Default::default(), usize::MAX);
+        serde_json::to_string(&report).expect("JSON")
+    };
+    let expected_report = functions(&mut at_once);
+
+    let count = recorded.files.len();
+    for first in 0..count {
+        for step in [1, count - 1] {
+            let mut session = recorded.open();
+            for number in 0..count {
+                let file = &recorded.files[(first + number * step) % count];
+                let _not_used = admit(&mut session, file);
+                recorded.unwind(&mut session);
+                session.name_all_frames();
+            }
+            assert_eq!(Recorded::stacks(&session), expected, "from {first} by {step}");
+            assert_eq!(functions(&mut session), expected_report);
+        }
+    }
+
+    let mut session = recorded.open();
+    let mut images = Images::new(session.profile().dsos.clone());
+    for file in &recorded.files {
+        let source = Box::new(SliceSource::new(file.clone()));
+        let _not_used = images.admit("a file", perftab_core::Image::open("a file", source));
+    }
+    session.take_findings(images.take_findings());
+    for dso in session.take_unwindable() {
+        let tables = images.unwind_tables(dso).expect("tables");
+        let (identity, bytes) = (tables.identity(), tables.to_bytes());
+        let again = UnwindTables::from_bytes(identity, &bytes).expect("they are read");
+        assert_eq!(again.to_bytes(), bytes);
+        session.take_unwind_tables(dso, again);
+        // Those of another build tell nothing.
+        let other = Identity::Content(ContentHash([7; 16]));
+        let other = UnwindTables::from_bytes(other, &bytes).expect("they are read");
+        session.take_unwind_tables(dso, other);
+        for cut in (0..bytes.len().min(400)).chain([bytes.len() - 1]) {
+            let _none = UnwindTables::from_bytes(identity, &bytes[..cut]);
+        }
+    }
+    assert!(recorded.unwind(&mut session));
+    assert_eq!(Recorded::stacks(&session), expected);
+}
+
+/// Files with damaged tables, which still have the recorded build-id: whatever comes out, it ends, and every frame is
+/// where something was mapped.
+#[test]
+fn damaged_tables_end_stacks_and_nothing_else() {
+    let Some(recorded) = recorded("damaged_tables_end_stacks") else { return };
+    let program = &recorded.files[0];
+    let image = perftab_core::Image::open("program", Box::new(SliceSource::new(program.clone())));
+    let tables = image.expect("an image").section_range(".eh_frame").expect("it has tables");
+    let whole = recorded.open().profile().samples.len();
+    let mut state = 0x5eed_u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    for round in 0..40 {
+        let mut damaged = program.clone();
+        for _ in 0..1 + random(60) {
+            let at = tables.start + random(tables.end - tables.start);
+            damaged[at as usize] = random(256) as u8;
+        }
+        let mut session = recorded.open();
+        session.admit("damaged", Box::new(SliceSource::new(damaged))).expect("it has the build-id");
+        for file in &recorded.files[1..] {
+            let _not_used = session.admit("a file", Box::new(SliceSource::new(file.clone())));
+        }
+        recorded.unwind(&mut session);
+        let profile = session.profile();
+        assert_eq!(profile.samples.len(), whole, "round {round}");
+        for (_, frame) in profile.frames.iter() {
+            assert!(frame.dso.index() < profile.dsos.len());
+        }
+    }
 }

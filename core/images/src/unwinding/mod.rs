@@ -8,6 +8,7 @@
 //! library that guesses by frame pointers there (framehop) cannot tell a right caller from a wrong one.
 
 mod carried;
+mod expression;
 mod registers;
 mod row;
 mod tables;

@@ -1,16 +1,12 @@
 //! The rules for one instruction, and a step by them.
 
 use gimli::{
-    CfaRule, Encoding, EndianSlice, Evaluation, EvaluationResult, Expression, Reader, RegisterRule,
-    RunTimeEndian, UnwindExpression, UnwindSection, UnwindTableRow, Value,
+    CfaRule, Expression, Reader, RegisterRule, UnwindExpression, UnwindSection, UnwindTableRow,
 };
 
+use super::UnwoundMachine;
+use super::expression::DwarfExpression;
 use super::registers::Registers;
-
-/// An expression that takes more steps has no value. Compilers' take some ten.
-const MAX_STEPS: u32 = 1000;
-/// Nothing of a longer expression is kept: that of a signal frame has some ten bytes.
-const MAX_EXPRESSION: usize = 256;
 
 /// The memory of a process as far as it is known.
 pub trait StackMemory {
@@ -50,15 +46,9 @@ enum Rule {
     Frame(i64),
     Constant(u64),
     /// What is where an expression says.
-    SavedWhere(Computed),
+    SavedWhere(DwarfExpression),
     /// What an expression says.
-    Computed(Computed),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Computed {
-    bytes: Box<[u8]>,
-    encoding: Encoding,
+    Computed(DwarfExpression),
 }
 
 /// Who called a function.
@@ -86,7 +76,6 @@ impl Row {
     pub(super) fn new<R, S>(
         section: &S,
         row: &UnwindTableRow<usize>,
-        encoding: Encoding,
         returns: u16,
         is_signal: bool,
     ) -> Option<Self>
@@ -96,8 +85,7 @@ impl Row {
     {
         let computed = |expression: &UnwindExpression<usize>| {
             let Expression(code) = expression.get::<R, S>(section).ok()?;
-            let bytes = code.to_slice().ok().filter(|bytes| bytes.len() <= MAX_EXPRESSION)?;
-            Some(Computed { bytes: bytes.into(), encoding })
+            DwarfExpression::new(&code.to_slice().ok()?)
         };
         let cfa = match row.cfa() {
             CfaRule::RegisterAndOffset { register, offset } => Rule::Register(register.0, *offset),
@@ -179,8 +167,8 @@ impl Row {
     }
 
     /// On x86 a call puts it there.
-    fn is_return_on_stack(&self, machine: super::UnwoundMachine) -> bool {
-        machine == super::UnwoundMachine::X86_64
+    fn is_return_on_stack(&self, machine: UnwoundMachine) -> bool {
+        machine == UnwoundMachine::X86_64
     }
 }
 
@@ -212,42 +200,5 @@ impl Rule {
             Self::SavedWhere(place) => read(place.value(cfa, registers, memory)?),
             Self::Computed(computed) => computed.value(cfa, registers, memory),
         }
-    }
-}
-
-impl Computed {
-    /// `cfa` is what it begins with, unless it computes that.
-    fn value(
-        &self,
-        cfa: Option<u64>,
-        registers: &Registers,
-        memory: &impl StackMemory,
-    ) -> Result<u64, NoCaller> {
-        let code = EndianSlice::new(&self.bytes, RunTimeEndian::Little);
-        let mut evaluation = Evaluation::new(code, self.encoding);
-        evaluation.set_max_iterations(MAX_STEPS);
-        if let Some(cfa) = cfa {
-            evaluation.set_initial_value(cfa);
-        }
-        let mut result = evaluation.evaluate();
-        loop {
-            result = match result {
-                Ok(EvaluationResult::Complete) => break,
-                Ok(EvaluationResult::RequiresMemory { address, size, space: None, .. }) => {
-                    let value = memory.read(address, size).ok_or(NoCaller::Unreadable(address))?;
-                    evaluation.resume_with_memory(Value::Generic(value))
-                }
-                Ok(EvaluationResult::RequiresRegister { register, .. }) => {
-                    let value = registers.get(register.0).ok_or(NoCaller::Undefined)?;
-                    evaluation.resume_with_register(Value::Generic(value))
-                }
-                Ok(EvaluationResult::RequiresCallFrameCfa) if cfa.is_some() => {
-                    evaluation.resume_with_call_frame_cfa(cfa.unwrap_or_default())
-                }
-                Ok(_) | Err(_) => return Err(NoCaller::Undefined),
-            };
-        }
-        let value = evaluation.value_result().and_then(|value| value.to_u64(u64::MAX).ok());
-        value.ok_or(NoCaller::Undefined)
     }
 }

@@ -139,19 +139,21 @@ pub(crate) fn for_each_function(
     elf: &Elf,
     name: &str,
     budget: &Budget,
-    each: impl FnMut(Function),
+    mut each: impl FnMut(Function),
 ) -> Result<(), perftab_perfdata::decode::ReadError> {
     let Some(section) = elf.section_with_bytes(name) else { return Ok(()) };
     let bytes = image.section_within(elf, section, budget)?;
-    let _ = each_function(&Form::of(elf, section), &bytes, budget, each);
+    let _ = each_function(&Form::of(elf, section), &bytes, budget, &mut each);
     Ok(())
 }
 
+/// Inlined wherever it is called it is there four times.
+#[inline(never)]
 fn each_function(
     form: &Form,
     bytes: &[u8],
     budget: &Budget,
-    each: impl FnMut(Function),
+    each: &mut dyn FnMut(Function),
 ) -> Result<(), Fault> {
     with_section!(form, bytes, |section| each_entry(section, &form.bases(), budget, each))
 }
@@ -160,7 +162,7 @@ fn each_entry<'b, S: UnwindSection<Bytes<'b>>>(
     section: &S,
     bases: &BaseAddresses,
     budget: &Budget,
-    mut each: impl FnMut(Function),
+    each: &mut dyn FnMut(Function),
 ) -> Result<(), Fault> {
     // Many entries have one in common.
     let mut common = Map::new();
@@ -202,7 +204,7 @@ impl Table {
         self.functions.get_or_init(|| {
             let mut functions = Vec::new();
             // What stands before damage counts. Code that the linker left out begins at 0 or 1.
-            let _ = each_function(&self.form, &self.bytes, &self.budget, |function| {
+            let _ = each_function(&self.form, &self.bytes, &self.budget, &mut |function| {
                 if function.start < function.end && self.code.may_hold(function.start) {
                     functions.push(function);
                 }
@@ -241,10 +243,10 @@ fn row_of<'b, S: UnwindSection<Bytes<'b>>>(
         section.fde_from_offset(bases, S::Offset::from(offset), S::cie_from_offset).ok()?;
     let common = entry.cie();
     table.budget.work((entry.entry_len() + common.entry_len()) as u64).ok()?;
-    let (encoding, returns) = (common.encoding(), common.return_address_register().0);
+    let returns = common.return_address_register().0;
     let is_signal = entry.is_signal_trampoline();
     let row = entry.unwind_info_for_address(section, bases, memory, address).ok()?;
-    Row::new(section, row, encoding, returns, is_signal)
+    Row::new(section, row, returns, is_signal)
 }
 
 impl FrameSections {
