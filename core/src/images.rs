@@ -3,7 +3,7 @@
 //! ```text
 //! Session::profile().dsos ─▶ Images, Offer ─▶ findings ─▶ Session::take_findings
 //!     Session::ask_names  ─▶ Images::name  ─▶ answers  ─▶ Session::take_names
-//! Session::take_unwindable ─▶ Images::unwind_tables    ─▶ Session::take_unwind_tables
+//!      Session::unwindable ─▶ Images::unwind_tables    ─▶ Session::take_unwind_tables
 //! ```
 
 pub use perftab_dsos::{Dso, Dsos};

@@ -44,7 +44,11 @@ scene("a25 stacks become longer with each file, and are those of the report", as
   for (const file of [program, ...libraries]) {
     given.push(file);
     await tab.drop(file);
-    await tab.page.locator(".toast").filter({ hasText: /Used/ }).first().waitFor();
+    await tab.page
+      .locator(".toast")
+      .filter({ hasText: file.split("/").at(-1) })
+      .first()
+      .waitFor();
     await tab.settled();
     const images = given.flatMap((file) => ["--image", file]);
     const { functions } = parts.json("report", recording, "--json", "--no-local", ...images);

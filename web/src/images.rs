@@ -251,26 +251,23 @@ impl Session {
         self.0.profile().stack_dumps > 0
     }
 
-    /// The DSOs of which files have come since this was asked last that may tell how stacks are unwound, where
-    /// there are stacks for it.
-    #[wasm_bindgen(js_name = takeUnwindable)]
-    pub fn take_unwindable(&mut self) -> Vec<u32> {
-        self.0.take_unwindable().iter().map(|dso| dso.0).collect()
+    /// The DSOs of which files have come that may tell how stacks are unwound, where there are stacks for it.
+    pub fn unwindable(&self) -> Vec<u32> {
+        self.0.unwindable().iter().map(|dso| dso.0).collect()
     }
 
-    /// Takes in how stacks are unwound in a DSO.
+    /// Takes in how stacks are unwound in a DSO; null if its files do not tell.
     #[wasm_bindgen(js_name = takeUnwindTables)]
     pub fn take_unwind_tables(
         &mut self,
         dso: u32,
-        #[wasm_bindgen(unchecked_param_type = "UnwindTables")] tables: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "UnwindTables | null")] tables: JsValue,
     ) -> Result<(), JsValue> {
         let bytes = get(&tables, "bytes").dyn_ref::<Uint8Array>().map(Uint8Array::to_vec);
-        let Identified { identity } = from_js(tables)?;
-        let tables = bytes.and_then(|bytes| UnwindTables::from_bytes(identity, &bytes));
-        if let Some(tables) = tables {
-            self.0.take_unwind_tables(DsoId(dso), tables);
-        }
+        let identified: Option<Identified> = from_js(tables)?;
+        let tables = identified.zip(bytes);
+        let tables = tables.and_then(|(it, bytes)| UnwindTables::from_bytes(it.identity, &bytes));
+        self.0.take_unwind_tables(DsoId(dso), tables);
         Ok(())
     }
 

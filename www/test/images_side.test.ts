@@ -58,7 +58,7 @@ class FakeSession implements NamedSession {
     this.taken.push({ dso: this.#dsoOf.get(ticket) ?? -1, ticket, first });
   }
 
-  takeUnwindable(): Uint32Array {
+  unwindable(): Uint32Array {
     this.#use();
     return new Uint32Array();
   }

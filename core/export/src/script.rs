@@ -37,11 +37,11 @@ pub fn write_sample(
 ) {
     write_head(profile, sample, text);
     let mut addresses = sample.addresses();
-    let callers = match addresses.last() == unwound.first() {
-        true => unwound.get(1..).unwrap_or_default(),
-        false => unwound,
-    };
-    addresses.extend_from_slice(callers);
+    if !unwound.is_empty() {
+        // The upper half is the kernel's.
+        addresses.retain(|address| address >> 63 == 1);
+        addresses.extend_from_slice(unwound);
+    }
     let mut frames = FramesOfWords::new(profile, sample, addresses.len());
     for address in addresses {
         write_frame(profile, symbols, address, frames.next(), text);

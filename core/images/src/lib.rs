@@ -67,5 +67,7 @@ pub use recorded::RecordedIdentities;
 pub use rejection::{Rejection, SameName};
 pub use supplementary::SupplementaryLink;
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
-pub use unwinding::{Caller, NoCaller, Registers, Row, StackMemory, UnwindTables, UnwoundMachine};
+pub use unwinding::{
+    Caller, CodeState, NoCaller, Registers, Row, StackMemory, UnwindTables, UnwoundMachine,
+};
 pub use whole::check_whole;

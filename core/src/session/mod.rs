@@ -116,7 +116,7 @@ pub struct Session {
     images: Option<Images>,
     /// DSOs of which the host knows that they were the same until their build-ids were read.
     vouched: Set<DsoId>,
-    /// Symbols that travelled in the recording.
+    /// Symbols that travelled in the recording, where there may be more frames for them.
     embedded: Vec<MatchedSymbols>,
     unwound: unwinding::Unwound,
     /// What views of time are made from.
@@ -174,6 +174,7 @@ impl Session {
         for symbols in embedded {
             session.admit_embedded(symbols);
         }
+        session.say_what_can_be_unwound();
         session
     }
 
@@ -229,7 +230,9 @@ impl Session {
             for &dso in matched.dsos() {
                 self.ledger.embedded(dso);
             }
-            self.embedded.push(matched);
+            if self.profile.stack_dumps > 0 {
+                self.embedded.push(matched);
+            }
         }
     }
 

@@ -17,7 +17,8 @@ use perftab_images::{
 };
 use perftab_names::{NamingWork, Status};
 use perftab_perfdata::format::package_note::PackageNote;
-use perftab_profile::DsoId;
+use perftab_perfdata::map::Set;
+use perftab_profile::{DsoId, DsoKind};
 
 use super::Session;
 use super::trees::Trees;
@@ -97,7 +98,8 @@ impl Session {
                 self.ledger.unplaced(dso, why);
             }
             self.begin_naming(dso);
-            if gives.unwinding {
+            let kind = self.profile.dsos.get(dso).kind;
+            if gives.unwinding && matches!(kind, DsoKind::User | DsoKind::Vdso) {
                 self.unwound.add_unwindable(dso);
             }
         }
@@ -135,13 +137,14 @@ impl Session {
         works.push(self.symbols.begin(&self.profile, dso, *depth, *last_ticket));
     }
 
-    /// All frames of DSOs that files name are to be named again: there are more of them.
-    pub(super) fn name_again(&mut self) {
-        let dsos = self.profile.dsos.iter().map(|(dso, _)| dso);
+    /// DSOs that files name are to be named again if they have frames from this number on.
+    pub(super) fn name_again(&mut self, known_frames: usize) {
+        let mut more = Set::new();
+        more.extend(self.profile.frames.iter().skip(known_frames).map(|(_, frame)| frame.dso));
         let is_matched = |&dso: &DsoId| {
             matches!(self.ledger.row(dso).status, Status::Matched | Status::NoSymbols)
         };
-        let matched: Vec<DsoId> = dsos.filter(is_matched).collect();
+        let matched: Vec<DsoId> = more.iter().copied().filter(is_matched).collect();
         matched.into_iter().for_each(|dso| self.begin_naming(dso));
     }
 

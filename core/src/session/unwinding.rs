@@ -12,14 +12,16 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use perftab_images::{Caller, NoCaller, Registers, Row, StackMemory, UnwindTables, UnwoundMachine};
+use perftab_images::{
+    Caller, CodeState, Images, NoCaller, Registers, Row, StackMemory, UnwindTables, UnwoundMachine,
+};
 use perftab_perfdata::decode::sample_tail::RegisterAbi;
 use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort_by_key, sort_by_numbers};
 use perftab_perfdata::text::{counted, grouped, printable};
 use perftab_profile::{
-    DsoId, Frame, FrameId, Frames, MappingsKept, Profile, Space, StackId, Stacks,
+    DsoId, DsoKind, Frame, FrameId, Frames, MappingsKept, Profile, Space, StackId, Stacks,
 };
 use perftab_snapshot::Facts;
 use perftab_views::coverage::Uses;
@@ -27,8 +29,10 @@ use perftab_views::coverage::Uses;
 use super::times::Times;
 use super::{SampleWatcher, Session, WatchedSample};
 
-/// A stack of more frames is not walked further: a copy has at most 64 kB, and each call takes eight bytes of it.
-const MAX_FRAMES: usize = 8192;
+/// Frames that a stack may have beside one for each eight bytes of its copy, which is what a call takes.
+const SPARE_FRAMES: usize = 8;
+/// Signals that may have interrupted one another.
+const MAX_SIGNALS: usize = 64;
 /// Places that are known at once: half a megabyte.
 const KNOWN_PLACES: usize = 1 << 14;
 /// DSOs that a message names.
@@ -47,6 +51,8 @@ enum StackEnd {
     NotCovered(DsoId),
     /// At an address in no mapping, or where the copy contradicts the files.
     Lost,
+    /// At once: the program has 32 bits, or its registers were not recorded.
+    NoRegisters,
 }
 
 /// A sample whose stack was unwound.
@@ -61,9 +67,13 @@ struct UnwoundRow {
 /// What was unwound so far.
 #[derive(Default)]
 pub(super) struct Unwound {
-    /// DSOs of which files have come.
-    unwindable: Vec<DsoId>,
+    /// DSOs of which files have come that may tell how stacks are unwound.
+    unwindable: Set<DsoId>,
     tables: Tables,
+    /// Those that came after samples were looked at last.
+    fresh: Set<DsoId>,
+    /// How often samples were looked at.
+    passes: u32,
     /// By row. Whoever unwinds more of them has a share, and may be gone before that is taken in.
     rows: Rc<Vec<UnwoundRow>>,
     /// What the user is told of them.
@@ -73,7 +83,7 @@ pub(super) struct Unwound {
 impl Unwound {
     /// A file of a DSO has come.
     pub fn add_unwindable(&mut self, dso: DsoId) {
-        self.unwindable.push(dso);
+        self.unwindable.insert(dso);
     }
 
     /// Samples with stacks that are longer than their copies.
@@ -81,17 +91,27 @@ impl Unwound {
         self.rows.iter().filter(|row| row.end == StackEnd::Truncated).count() as u64
     }
 
-    /// Which samples are to be unwound now that there are these tables; `None` if no more can be.
+    /// Which samples are to be unwound now; `None` if no more can be.
     fn due(&self) -> Option<Due> {
-        if self.rows.is_empty() {
+        if self.fresh.is_empty() {
+            return None;
+        }
+        if self.passes == 0 {
             return Some(Due::All);
         }
-        let mut due: Set<DsoId> = Set::new();
-        due.extend(self.rows.iter().filter_map(|row| match row.end {
-            StackEnd::NoTables(dso) if self.tables.contains_key(&dso) => Some(dso),
-            _ => None,
-        }));
-        (!due.is_empty()).then_some(Due::WaitFor(due))
+        let is_due =
+            |row: &UnwoundRow| row.end.waits_for().is_some_and(|dso| self.fresh.contains(&dso));
+        self.rows.iter().any(is_due).then(|| Due::WaitFor(self.fresh.clone()))
+    }
+}
+
+impl StackEnd {
+    /// The DSO of which another file may tell how to go on.
+    fn waits_for(self) -> Option<DsoId> {
+        match self {
+            Self::NoTables(dso) | Self::NotCovered(dso) => Some(dso),
+            Self::Root | Self::Truncated | Self::Lost | Self::NoRegisters => None,
+        }
     }
 }
 
@@ -138,6 +158,8 @@ struct Walker {
     frames: Frames,
     stacks: Stacks,
     due: Due,
+    /// Whose tables are looked at for the first time.
+    fresh: Set<DsoId>,
     before: Rc<Vec<UnwoundRow>>,
     done: Vec<(UnwoundRow, StackId)>,
     rules: Rules,
@@ -203,16 +225,15 @@ impl Session {
     /// wait for files that have come since. `None` if there are none.
     pub fn unwinding(&mut self) -> Option<Unwinding> {
         if let Some(images) = self.images.take() {
-            for dso in self.take_unwindable() {
-                if let Some(tables) = images.unwind_tables(dso) {
-                    self.take_unwind_tables(dso, tables);
-                }
+            for dso in self.unwindable() {
+                self.take_unwind_tables(dso, images.unwind_tables(dso));
             }
             self.images = Some(images);
         }
-        let mut walker = self.walker()?;
-        walker.due = self.unwound.due()?;
-        walker.before = Rc::clone(&self.unwound.rows);
+        let due = self.unwound.due()?;
+        let fresh = self.unwound.fresh.clone();
+        let before = Rc::clone(&self.unwound.rows);
+        let walker = Walker { due, fresh, before, ..self.walker()? };
         Some(Unwinding(Rc::new(Some(walker).into())))
     }
 
@@ -221,26 +242,62 @@ impl Session {
         self.walker().map(StackWalk)
     }
 
-    /// The DSOs of which files have come since this was asked last that may tell how stacks are unwound, where there
-    /// are stacks for it.
-    pub fn take_unwindable(&mut self) -> Vec<DsoId> {
-        let dsos = std::mem::take(&mut self.unwound.unwindable);
-        if self.profile.stack_dumps == 0 { Vec::new() } else { dsos }
+    /// The DSOs of which files have come that may tell how stacks are unwound, where there are stacks for it. Each until
+    /// its tables are taken in.
+    pub fn unwindable(&self) -> Vec<DsoId> {
+        match self.profile.stack_dumps {
+            0 => Vec::new(),
+            _ => self.unwound.unwindable.iter().copied().collect(),
+        }
     }
 
-    /// Takes in how stacks are unwound in a DSO. What is not of the build that was recorded tells nothing.
-    pub fn take_unwind_tables(&mut self, dso: DsoId, tables: UnwindTables) {
-        if self.recorded.admits(dso, tables.identity()) {
-            self.unwound.tables.insert(dso, tables);
+    /// Takes in how stacks are unwound in a DSO; `None` if its files do not tell. What is not of the build that was
+    /// recorded tells nothing.
+    pub fn take_unwind_tables(&mut self, dso: DsoId, tables: Option<UnwindTables>) {
+        self.unwound.unwindable.remove(&dso);
+        let Some(mut tables) = tables.filter(|it| self.recorded.admits(dso, it.identity())) else {
+            return;
+        };
+        // One build may have run under many paths.
+        self.unwound.tables.iter().for_each(|(_, other)| tables.share(other));
+        self.unwound.tables.insert(dso, tables);
+        self.unwound.fresh.insert(dso);
+    }
+
+    /// Whether there are stacks to be unwound, and no file is here that tells how in a DSO.
+    pub fn lacks_unwind_tables(&self, dso: DsoId) -> bool {
+        let has_tables = |images: &Images| images.unwind_tables(dso).is_some();
+        self.profile.stack_dumps > 0 && !self.images.as_ref().is_some_and(has_tables)
+    }
+
+    /// Says of stacks that were copied whether they will be unwound.
+    pub(super) fn say_what_can_be_unwound(&mut self) {
+        let what = match self.machine() {
+            Ok(_) => "They are unwound as far as the files that ran are at hand.",
+            Err(why) => why,
+        };
+        let not_unwound = |warning: &&mut Warning| warning.kind == WarningKind::NotUnwound;
+        for warning in self.warnings.iter_mut().filter(not_unwound) {
+            warning.message = format!("{} {what}", warning.message);
         }
+    }
+
+    /// What stacks are of, or why they are not unwound.
+    fn machine(&self) -> Result<UnwoundMachine, &'static str> {
+        let arch = self.profile.host.arch.as_deref();
+        if self.profile.mappings.kept() != MappingsKept::History {
+            return Err("They are not unwound, as the recording maps too much to keep track of. \
+                        Record for a shorter time, or with frame pointers (-g).");
+        }
+        arch.and_then(UnwoundMachine::of).ok_or(
+            "They are not unwound, as the recording is not known to be of x86-64 or arm64. Record \
+             with frame pointers (-g).",
+        )
     }
 
     fn walker(&self) -> Option<Walker> {
         let profile = &self.profile;
-        let machine = UnwoundMachine::of(profile.host.arch.as_deref()?)?;
-        if profile.stack_dumps == 0 || profile.mappings.kept() != MappingsKept::History {
-            return None;
-        }
+        let machine = self.machine().ok().filter(|_| profile.stack_dumps > 0)?;
         let nowhere = Place { address: 0, space: None, frame: FrameId(0) };
         Some(Walker {
             machine,
@@ -249,6 +306,7 @@ impl Session {
             stacks: profile.stacks.clone(),
             profile: Rc::clone(profile),
             due: Due::All,
+            fresh: Set::new(),
             before: Rc::default(),
             done: Vec::new(),
             rules: Rules::default(),
@@ -262,8 +320,17 @@ impl Session {
     /// Takes in what was unwound. Frames that are new are to be named.
     pub fn take_unwound(&mut self, unwinding: Unwinding) {
         let Some(walker) = unwinding.0.take() else { return };
-        let Walker { mut frames, mut stacks, before, done, profile, .. } = walker;
+        let Walker { mut frames, mut stacks, fresh, before, done, profile, .. } = walker;
+        // Another one was taken in meanwhile: what this one has found is numbered otherwise.
+        if !Rc::ptr_eq(&before, &self.unwound.rows) || !Rc::ptr_eq(&profile, &self.profile) {
+            return;
+        }
         drop(profile);
+        self.unwound.passes += 1;
+        for dso in fresh.iter() {
+            self.unwound.fresh.remove(dso);
+        }
+        let known_frames = self.profile.frames.len();
         frames.drop_index();
         stacks.drop_index();
         self.symbols.let_go_of_readers();
@@ -288,7 +355,7 @@ impl Session {
         for symbols in &self.embedded {
             self.symbols.change().embedded(&self.profile, symbols);
         }
-        self.name_again();
+        self.name_again(known_frames);
         self.times = Times::default();
         self.names_changed();
         self.say_what_is_not_unwound();
@@ -308,15 +375,13 @@ impl Session {
             stopped.iter().map(|(&end, &samples)| (end, samples)).collect();
         sort_by_key(&mut stopped, |&(end, samples)| (std::cmp::Reverse(samples), end));
         let all: u64 = stopped.iter().map(|(_, samples)| samples).sum();
-        let of = format!(
-            "of {} with a copy of the user stack",
-            counted(self.unwound.rows.len() as u64, "sample", "samples")
-        );
+        let rows = self.unwound.rows.len() as u64;
         let mut said = Vec::new();
         let mut say = |kind, samples, message| {
             let (count, samples) = (1, Some(samples));
             said.push(Warning { kind, offset: None, count, samples, message });
         };
+        let have = |samples| counted(samples, "sample has", "samples have");
         if all > 0 {
             let reasons = stopped.iter().take(NAMED).map(|&(end, samples)| {
                 let name = |dso| printable(self.profile.dsos.get(dso).name());
@@ -327,6 +392,7 @@ impl Session {
                     StackEnd::NotCovered(dso) => {
                         format!("in code of {} that its unwind tables do not cover", name(dso))
                     }
+                    StackEnd::NoRegisters => "of 32-bit programs or without registers".to_owned(),
                     _ => "where the copy contradicts the files".to_owned(),
                 };
                 format!("{} {why}", grouped(samples))
@@ -336,21 +402,31 @@ impl Session {
                 0 => String::new(),
                 more => format!("; and in {more} more"),
             };
-            let stop = if all == 1 { "stops" } else { "stop" };
             let message = format!(
-                "{} {of} {stop} before the first function of the thread: {}{more}.",
-                counted(all, "stack", "stacks"),
+                "{} a stack that stops before the first function of its thread, of {} with a copy \
+                 of their stack: {}{more}.",
+                have(all),
+                grouped(rows),
                 reasons.join("; ")
             );
             say(WarningKind::NotUnwound, all, message);
         }
+        let without = self.profile.stack_dumps.saturating_sub(rows);
+        if without > 0 {
+            let message = format!(
+                "{} a copy of the user stack that could not be used: it is empty, too much had to \
+                 wait for its turn, or the recording has changed since. Only the innermost user \
+                 frame is shown.",
+                have(without)
+            );
+            say(WarningKind::NotUnwound, without, message);
+        }
         let truncated = self.unwound.truncated();
         if truncated > 0 {
-            let (are, their) = if truncated == 1 { ("is", "its") } else { ("are", "their") };
             let message = format!(
-                "{} {of} {are} longer than the copy: {their} outermost frames are missing. Record \
+                "{} a stack that is longer than its copy: its outermost frames are missing. Record \
                  with a larger one (--call-graph dwarf,BYTES, at most 65528).",
-                counted(truncated, "stack", "stacks")
+                have(truncated)
             );
             say(WarningKind::TruncatedStacks, truncated, message);
         }
@@ -363,7 +439,7 @@ impl Session {
 impl Walker {
     /// Unwinds the stack of a sample, if it has a copy of it and is due.
     fn watch(&mut self, sample: &WatchedSample<'_>) {
-        if sample.tail.user_stack.is_none() {
+        if sample.tail.user_stack.is_none_or(|copy| copy.bytes.is_empty()) {
             return;
         }
         let Some(stack) = sample.stack_in(&self.profile) else { return };
@@ -371,8 +447,9 @@ impl Walker {
         let known = known_row(&self.before, row);
         let is_due = match (&self.due, known.map(|known| known.end)) {
             (Due::All, _) => true,
-            (Due::WaitFor(dsos), Some(StackEnd::NoTables(dso))) => dsos.contains(&dso),
-            (Due::WaitFor(_), _) => false,
+            (Due::WaitFor(dsos), end) => {
+                end.and_then(StackEnd::waits_for).is_some_and(|dso| dsos.contains(&dso))
+            }
         };
         if !is_due {
             return;
@@ -389,12 +466,11 @@ impl Walker {
         self.walked.clear();
         self.addresses.clear();
         let bytes = sample.tail.user_stack?.bytes;
-        let registers = sample.tail.user_registers?;
         let space = sample.space_in(&self.profile)?;
-        let mut registers = match registers.abi {
-            RegisterAbi::Bits64 => Registers::new(self.machine, |number| registers.get(number))?,
-            RegisterAbi::Bits32 => return None,
-        };
+        let registers = sample.tail.user_registers.filter(|it| it.abi == RegisterAbi::Bits64);
+        let registers =
+            registers.and_then(|known| Registers::new(self.machine, |number| known.get(number)));
+        let Some(mut registers) = registers else { return Some(StackEnd::NoRegisters) };
         let dump = Dump { start: registers.stack_pointer(), bytes };
         Some(self.walk(space, &mut registers, &dump))
     }
@@ -402,7 +478,9 @@ impl Walker {
     /// Walks a stack; its user frames are in `walked` then.
     fn walk(&mut self, space: Space, registers: &mut Registers, dump: &Dump<'_>) -> StackEnd {
         let mut lookup = registers.instruction_pointer();
-        while self.walked.len() < MAX_FRAMES {
+        let (mut state, mut signals) = (CodeState::Interrupted, 0);
+        let most = dump.bytes.len() / 8 + SPARE_FRAMES;
+        while self.walked.len() < most {
             let Some(frame) = self.place(space, lookup) else { return StackEnd::Lost };
             self.walked.push(frame);
             self.addresses.push(registers.instruction_pointer());
@@ -413,15 +491,23 @@ impl Walker {
                 Rule::NoTables | Rule::NotAsked => return StackEnd::NoTables(dso),
             };
             let before = registers.stack_pointer();
-            lookup = match self.rules.rows[number as usize].step(registers, dump) {
+            lookup = match self.rules.rows[number as usize].step(registers, dump, state) {
                 Ok(Caller::Nobody) => return StackEnd::Root,
-                Ok(Caller::At(address)) => address,
+                Ok(Caller::At(address)) => {
+                    (state, signals) = (CodeState::Interrupted, signals + 1);
+                    if signals > MAX_SIGNALS {
+                        return StackEnd::Lost;
+                    }
+                    address
+                }
                 Ok(Caller::Before(address)) => {
                     // A leaf function of arm64 need not have used any of the stack.
-                    let is_leaf = self.walked.len() == 1 && registers.stack_pointer() == before;
+                    let is_leaf =
+                        state == CodeState::Interrupted && registers.stack_pointer() == before;
                     if registers.stack_pointer() <= before && !is_leaf {
                         return StackEnd::Lost;
                     }
+                    state = CodeState::Calls;
                     address.wrapping_sub(1)
                 }
                 Err(NoCaller::Unreadable(address)) if address >= dump.start => {
@@ -467,13 +553,19 @@ impl Walker {
         *known
     }
 
-    /// The stack that was recorded, below the callers that were found. What ran in the kernel stands in it, and
-    /// mostly the innermost frame of user space.
+    /// The stack that was recorded, below the callers that were found: what of it ran in the kernel.
     fn with_callers(&mut self, recorded: StackId) -> StackId {
-        let Self { stacks, inner, walked, .. } = self;
+        let Self { stacks, frames, profile, inner, walked, .. } = self;
         inner.clear();
         inner.extend(stacks.frames(recorded));
-        if inner.last().is_some_and(|outermost| walked.first() == Some(outermost)) {
+        let is_of_user = |frame: &FrameId| {
+            let dso = profile.dsos.get(frames.get(*frame).dso);
+            matches!(dso.kind, DsoKind::User | DsoKind::Vdso | DsoKind::Anon)
+        };
+        while let Some(outermost) = inner.last()
+            && (walked.first() == Some(outermost) || is_of_user(outermost))
+            && !walked.is_empty()
+        {
             inner.pop();
         }
         let outermost_first = walked.iter().rev().chain(inner.iter().rev());

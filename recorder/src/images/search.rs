@@ -82,9 +82,13 @@ pub fn name_frames_with(
     if let Some(places) = &places {
         search.offer_local(places);
     }
-    search.unwind(recording, places.as_ref())?;
-    search.fetch(Client::new(images, Patience::OfCommand))?;
-    search.unwind(recording, places.as_ref())?;
+    loop {
+        search.unwind(recording, places.as_ref())?;
+        // Stacks may go on in what comes, and lead to other files.
+        if !search.fetch(Client::new(images, Patience::OfCommand))? {
+            break;
+        }
+    }
     search.find_supplementary(images)?;
     if args.vmlinux.is_none() {
         search.say_missing_kernels();
@@ -119,6 +123,8 @@ struct Search<'a> {
     wanted: Vec<WantedDso>,
     /// How many of these were looked for on this machine.
     looked_for: usize,
+    /// How many servers were asked for.
+    asked_for: usize,
 }
 
 impl<'a> Search<'a> {
@@ -131,6 +137,7 @@ impl<'a> Search<'a> {
             have_lines: HashSet::new(),
             wanted,
             looked_for: 0,
+            asked_for: 0,
         }
     }
 
@@ -395,9 +402,12 @@ impl<'a> Search<'a> {
     // ---- servers ----------------------------------------------------------------------------
 
     /// Files from debuginfod servers, for what has no source lines yet: the debug file, or if
-    /// there is none and nothing else names the DSO, the executable.
-    fn fetch(&mut self, client: Client) -> anyhow::Result<()> {
+    /// there is none and nothing else names the DSO, the executable. False if nothing is to be asked for.
+    fn fetch(&mut self, client: Client) -> anyhow::Result<bool> {
         let (builds, jobs) = self.jobs();
+        if jobs.is_empty() {
+            return Ok(false);
+        }
         // A server that is down fails in the same words for each DSO.
         let mut said = HashSet::new();
         download::fetch_all(client, jobs, &mut |answered| {
@@ -419,7 +429,8 @@ impl<'a> Search<'a> {
                     }
                 }
             }
-        })
+        })?;
+        Ok(true)
     }
 
     /// What dwz moved out of debug files that are used, into a file that several share.
@@ -452,12 +463,14 @@ impl<'a> Search<'a> {
     }
 
     /// What is to be fetched: each build once, whatever number of paths it has.
-    fn jobs(&self) -> (Vec<Build>, Vec<Job>) {
+    fn jobs(&mut self) -> (Vec<Build>, Vec<Job>) {
         let (mut builds, mut jobs): (Vec<Build>, Vec<Job>) = (Vec::new(), Vec::new());
         let mut known: HashMap<BuildId, usize> = HashMap::new();
-        for wanted in &self.wanted {
-            let Some(id) = wanted.build_id.filter(|_| !self.have_lines.contains(&wanted.dso))
-            else {
+        for wanted in &self.wanted[self.asked_for..] {
+            let is_unwound = matches!(wanted.kind, DsoKind::User | DsoKind::Vdso);
+            let lacks_tables = is_unwound && self.session.lacks_unwind_tables(wanted.dso);
+            let has_all = self.have_lines.contains(&wanted.dso) && !lacks_tables;
+            let Some(id) = wanted.build_id.filter(|_| !has_all) else {
                 continue;
             };
             let index = *known.entry(id).or_insert(builds.len());
@@ -466,13 +479,20 @@ impl<'a> Search<'a> {
                 builds.push(Build { name, dsos: Vec::new() });
                 let ids = readings(Some(id)).collect();
                 jobs.push(Job { ids, artifacts: vec![Artifact::DebugInfo] });
+                if lacks_tables {
+                    // Beside the debug file, which has none as a rule.
+                    let (name, ids) = (builds[index].name.clone(), readings(Some(id)).collect());
+                    builds.push(Build { name, dsos: vec![wanted.dso] });
+                    jobs.push(Job { ids, artifacts: vec![Artifact::Executable] });
+                }
             }
             builds[index].dsos.push(wanted.dso);
             let artifacts = &mut jobs[index].artifacts;
-            if !self.named.contains(&wanted.dso) && artifacts.len() == 1 {
+            if !self.named.contains(&wanted.dso) && !lacks_tables && artifacts.len() == 1 {
                 artifacts.push(Artifact::Executable);
             }
         }
+        self.asked_for = self.wanted.len();
         (builds, jobs)
     }
 

@@ -122,6 +122,9 @@ NAMED void fn_11(unsigned seed) {
 NAMED void fn_12(unsigned seed) {
     Here here(12);
     fn_1(seed);
+    // Where it goes to is there before anything could be noted.
+    shadow->depth = here.before;
+    BARRIER();
     longjmp(back, 1);
 }
 

@@ -257,16 +257,16 @@ fn whatever_the_order_of_files_stacks_are_the_same() {
         let _not_used = images.admit("a file", perftab_core::Image::open("a file", source));
     }
     session.take_findings(images.take_findings());
-    for dso in session.take_unwindable() {
+    for dso in session.unwindable() {
         let tables = images.unwind_tables(dso).expect("tables");
         let (identity, bytes) = (tables.identity(), tables.to_bytes());
         let again = UnwindTables::from_bytes(identity, &bytes).expect("they are read");
         assert_eq!(again.to_bytes(), bytes);
-        session.take_unwind_tables(dso, again);
+        session.take_unwind_tables(dso, Some(again));
         // Those of another build tell nothing.
         let other = Identity::Content(ContentHash([7; 16]));
         let other = UnwindTables::from_bytes(other, &bytes).expect("they are read");
-        session.take_unwind_tables(dso, other);
+        session.take_unwind_tables(dso, Some(other));
         for cut in (0..bytes.len().min(400)).chain([bytes.len() - 1]) {
             let _none = UnwindTables::from_bytes(identity, &bytes[..cut]);
         }

@@ -125,7 +125,8 @@ export const longerStacks = signal(0);
 
 /** Unwinds what can be; the recording is read once more for that. */
 async function unwind(present: Session): Promise<boolean> {
-  if (!(info.peek()?.warnings ?? []).some(({ kind }) => kind === "not-unwound")) {
+  const warnings = [info.peek(), second.peek()?.info].flatMap((of) => of?.warnings ?? []);
+  if (!warnings.some(({ kind }) => kind === "not-unwound")) {
     return false;
   }
   try {

@@ -48,7 +48,7 @@ const REMEDIES: Record<Warning["kind"], string> = {
   "bad-section": COPY_AGAIN,
   unreadable: NEWER,
   unsupported: NEWER,
-  "not-unwound": "Give the files that ran.",
+  "not-unwound": "Open the recording with the files that ran.",
   lost: "Record at a lower frequency (-F) or with larger buffers (-m).",
   text: "Keep the recorder’s messages out of the file: 2>/dev/null.",
   "out-of-order": "Record with a single version of perf.",

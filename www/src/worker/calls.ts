@@ -54,6 +54,8 @@ export class Calls {
   readonly #sides = new Map<Session, ImagesSide>();
   /** The recordings that sessions were read from: their stacks are in them. */
   readonly #parts = new WeakMap<Session, readonly Part[]>();
+  /** Resolves when nothing is being unwound. */
+  #unwinding: Promise<void> = Promise.resolve();
   readonly #compared = new Comparisons((second) => this.#close(second));
   readonly #turns = new Turns();
   /** What is being read to take the place of the session. */
@@ -156,17 +158,14 @@ export class Calls {
       return null;
     },
     unwind: async (_, { slices }) => {
-      let isUnwound = false;
-      for (const session of this.#openSessions) {
-        const side = this.#sideOf(session);
-        const parts = this.#parts.get(session);
-        if (parts !== undefined && (await side.takeUnwindTables(slices))) {
-          const isOpen = (): void => side.checkOpen(slices);
-          isUnwound = (await unwind(session, parts, slices, isOpen)) || isUnwound;
-          side.askNames();
-        }
-      }
-      return isUnwound;
+      // What two read at once of one session would have the same numbers.
+      const before = this.#unwinding;
+      const work = before.then(() => this.#unwindAll(slices));
+      this.#unwinding = work.then(
+        () => {},
+        () => {},
+      );
+      return work;
     },
     openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await this.#readParts(parts.map(partOfFile), slices)),
     openSecondUrl: async (args, { slices }) => this.#replaceSecond(await this.#readUrl(args, slices)),
@@ -268,6 +267,23 @@ export class Calls {
       close(session);
       throw error;
     }
+  }
+
+  /** Unwinds what can be of all that are open; whether anything could. */
+  async #unwindAll(slices: Slices): Promise<boolean> {
+    slices.check();
+    let isUnwound = false;
+    // Any of them may be closed meanwhile.
+    for (const [session, side] of this.#openSessions.map((session) => [session, this.#sideOf(session)] as const)) {
+      const parts = this.#parts.get(session);
+      if (parts !== undefined) {
+        await side.takeUnwindTables(slices);
+        const isOpen = (): void => side.checkOpen(slices);
+        isUnwound = (await unwind(session, parts, slices, isOpen)) || isUnwound;
+        side.askNames();
+      }
+    }
+    return isUnwound;
   }
 
   get #openSessions(): Session[] {

@@ -34,7 +34,7 @@ export type NamedSession = Pick<
   | "takeForced"
   | "takeNames"
   | "takeUnwindTables"
-  | "takeUnwindable"
+  | "unwindable"
 >;
 
 /** The little of `Worker` that is used here. */
@@ -82,17 +82,12 @@ export class ImagesSide {
     return outcome ?? this.#session.takeForced(dso, forced);
   }
 
-  /** Takes in how stacks are unwound in the files that have come since; whether any tells. */
-  async takeUnwindTables(slices: Slices): Promise<boolean> {
-    let isTold = false;
-    for (const dso of this.#session.takeUnwindable()) {
-      const tables = await this.#call("unwindTables", { dso }, slices);
-      if (tables !== null) {
-        this.#session.takeUnwindTables(dso, tables);
-        isTold = true;
-      }
+  /** Takes in how stacks are unwound in the files that have come. */
+  async takeUnwindTables(slices: Slices): Promise<void> {
+    this.checkOpen(slices);
+    for (const dso of this.#session.unwindable()) {
+      this.#session.takeUnwindTables(dso, await this.#call("unwindTables", { dso }, slices));
     }
-    return isTold;
   }
 
   /** Waits for the names of all files that match so far, and takes them in. */

@@ -5,10 +5,11 @@
 
 use std::rc::Rc;
 
-use gimli::{RunTimeEndian, Vendor};
+use gimli::RunTimeEndian;
 use object::elf;
 use perftab_dsos::Identity;
 
+use super::registers::UnwoundMachine;
 use super::tables::{Form, FrameSections, Kind, Table, UnwindTables};
 use crate::code_ranges::CodeRanges;
 use crate::dwarf::Budget;
@@ -35,10 +36,10 @@ impl UnwindTables {
             }
         }
         for Table { bytes, form, code, .. } in &self.sections.tables {
-            let Form { kind, endian, address_size, vendor, address, text } = *form;
+            let Form { kind, endian, address_size, machine, address, text } = *form;
             let is_eh = u64::from(kind == Kind::EhFrame);
             let is_big = u64::from(endian == RunTimeEndian::Big);
-            let is_arm = u64::from(vendor == Vendor::AArch64);
+            let is_arm = u64::from(machine == Some(UnwoundMachine::Aarch64));
             numbers(&[is_eh, is_big, u64::from(address_size), is_arm, address, text], &[]);
             numbers(&[code.as_slice().len() as u64], &[]);
             code.as_slice().iter().for_each(|&(start, end)| numbers(&[start, end], &[]));
@@ -62,7 +63,10 @@ impl UnwindTables {
                 kind: if is_eh == 1 { Kind::EhFrame } else { Kind::DebugFrame },
                 endian: if is_big == 1 { RunTimeEndian::Big } else { RunTimeEndian::Little },
                 address_size: u8::try_from(size).ok().filter(|size| [4, 8].contains(size))?,
-                vendor: if is_arm == 1 { Vendor::AArch64 } else { Vendor::Default },
+                machine: Some(match is_arm {
+                    1 => UnwoundMachine::Aarch64,
+                    _ => UnwoundMachine::X86_64,
+                }),
                 address,
                 text,
             };

@@ -6,7 +6,7 @@ use super::registers::Registers;
 use super::row::{NoCaller, StackMemory};
 
 /// An expression that takes more steps has no value. Compilers' take some ten.
-const MAX_STEPS: u32 = 1000;
+const MAX_STEPS: u32 = 100;
 /// Nothing of a longer expression is kept: that of a signal frame has some ten bytes.
 const MAX_LENGTH: usize = 256;
 /// Numbers that may be on its stack.

@@ -14,6 +14,6 @@ mod row;
 mod tables;
 
 pub use registers::{Registers, UnwoundMachine};
-pub use row::{Caller, NoCaller, Row, StackMemory};
+pub use row::{Caller, CodeState, NoCaller, Row, StackMemory};
 pub use tables::UnwindTables;
 pub(super) use tables::{FrameSections, for_each_function};

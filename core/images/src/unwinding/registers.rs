@@ -11,8 +11,8 @@ pub enum UnwoundMachine {
     Aarch64,
 }
 
-/// Numbers above this are of no register that is kept.
-const COUNT: usize = 33;
+/// Numbers from this on are of no register that is kept.
+pub(super) const COUNT: usize = 33;
 
 /// By DWARF's number, perf's: `asm/perf_regs.h` against the x86-64 psABI, figure 3.36. DWARF calls the return address
 /// 16.

@@ -6,7 +6,7 @@ use gimli::{
 
 use super::UnwoundMachine;
 use super::expression::DwarfExpression;
-use super::registers::Registers;
+use super::registers::{COUNT, Registers};
 
 /// The memory of a process as far as it is known.
 pub trait StackMemory {
@@ -21,6 +21,9 @@ pub struct Row {
     cfa: Rule,
     /// What the caller's registers had.
     saved: Box<[(u16, Rule)]>,
+    /// How far the function's stack reached below the frame of its caller before this instruction, in bytes. What was
+    /// saved within that and lies behind the end of the stack has been taken back.
+    reached: i64,
     /// The register with the address to return to.
     returns: u16,
     left: Left,
@@ -51,6 +54,15 @@ enum Rule {
     Computed(DwarfExpression),
 }
 
+/// What the code of a function was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeState {
+    /// It was interrupted, at any instruction.
+    Interrupted,
+    /// It has called another function.
+    Calls,
+}
+
 /// Who called a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
@@ -76,6 +88,7 @@ impl Row {
     pub(super) fn new<R, S>(
         section: &S,
         row: &UnwindTableRow<usize>,
+        reached: i64,
         returns: u16,
         is_signal: bool,
     ) -> Option<Self>
@@ -92,7 +105,7 @@ impl Row {
             CfaRule::Expression(expression) => Rule::Computed(computed(expression)?),
         };
         let mut saved = Vec::new();
-        for (register, rule) in row.registers() {
+        for (register, rule) in row.registers().filter(|(it, _)| usize::from(it.0) < COUNT) {
             let rule = match rule {
                 RegisterRule::Undefined => Rule::Undefined,
                 RegisterRule::SameValue => Rule::Register(register.0, 0),
@@ -107,13 +120,13 @@ impl Row {
             saved.push((register.0, rule));
         }
         let left = if is_signal { Left::BySignal } else { Left::ByCall };
-        Some(Self { cfa, saved: saved.into(), returns, left })
+        Some(Self { cfa, saved: saved.into(), reached, returns, left })
     }
 
     /// Of what nobody calls.
     pub(super) fn of_first() -> Self {
         let saved = Box::new([(0, Rule::Undefined)]);
-        Self { cfa: Rule::Constant(0), saved, returns: 0, left: Left::ByCall }
+        Self { cfa: Rule::Constant(0), saved, reached: 0, returns: 0, left: Left::ByCall }
     }
 
     /// Makes the registers those of the caller. If they are not known, nothing is changed.
@@ -121,6 +134,7 @@ impl Row {
         &self,
         registers: &mut Registers,
         memory: &impl StackMemory,
+        state: CodeState,
     ) -> Result<Caller, NoCaller> {
         let machine = registers.machine();
         let cfa = self.cfa.value(None, registers, memory)?;
@@ -134,9 +148,13 @@ impl Row {
         for (number, rule) in &self.saved {
             let value = match rule.value(Some(cfa), registers, memory) {
                 Err(why) if *number == self.returns && *rule != Rule::Undefined => return Err(why),
-                // What was saved behind the end of the stack has been taken back: tables say so only later, as both
-                // are equal. (Nothing but a call's own scratch is kept there.)
-                Err(NoCaller::Unreadable(address)) if is_behind(registers, address) => {
+                // A function that is about to return has taken registers back. Compilers leave it out of the tables,
+                // as what was saved is still there behind the end of the stack.
+                Err(NoCaller::Unreadable(address))
+                    if state == CodeState::Interrupted
+                        && address < registers.stack_pointer()
+                        && cfa.wrapping_sub(address) as i64 <= self.reached =>
+                {
                     registers.get(*number)
                 }
                 // Others need not be known, unless a caller's rules ask for them.
@@ -170,13 +188,6 @@ impl Row {
     fn is_return_on_stack(&self, machine: UnwoundMachine) -> bool {
         machine == UnwoundMachine::X86_64
     }
-}
-
-/// Whether an address is one of those behind the end of the stack that no signal overwrites: 128 bytes on x86-64
-/// (psABI, 3.2.2).
-fn is_behind(registers: &Registers, address: u64) -> bool {
-    let end = registers.stack_pointer();
-    (end.saturating_sub(128)..end).contains(&address)
 }
 
 impl Rule {

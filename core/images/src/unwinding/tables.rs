@@ -4,9 +4,10 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use gimli::{
-    BaseAddresses, CieOrFde, DebugFrame, EhFrame, EndianSlice, FrameDescriptionEntry,
+    BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, FrameDescriptionEntry,
     RunTimeEndian, UnwindContext, UnwindOffset, UnwindSection, Vendor,
 };
+use object::elf;
 use perftab_dsos::{Dso, DsoId, Identity};
 use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by_numbers;
@@ -59,7 +60,7 @@ pub(super) struct Form {
     pub kind: Kind,
     pub endian: RunTimeEndian,
     pub address_size: u8,
-    pub vendor: Vendor,
+    pub machine: Option<UnwoundMachine>,
     /// Where the section is in memory.
     pub address: u64,
     /// Where `.text` is.
@@ -90,13 +91,13 @@ macro_rules! with_section {
             Kind::EhFrame => {
                 let mut section = EhFrame::new($bytes, form.endian);
                 section.set_address_size(form.address_size);
-                section.set_vendor(form.vendor);
+                section.set_vendor(form.vendor());
                 $do(&section)
             }
             Kind::DebugFrame => {
                 let mut section = DebugFrame::new($bytes, form.endian);
                 section.set_address_size(form.address_size);
-                section.set_vendor(form.vendor);
+                section.set_vendor(form.vendor());
                 $do(&section)
             }
         }
@@ -119,12 +120,16 @@ impl Form {
                 Class::Elf32 => 4,
                 Class::Elf64 => 8,
             },
-            vendor: match UnwoundMachine::of_elf(elf.machine) {
-                Some(UnwoundMachine::Aarch64) => Vendor::AArch64,
-                _ => Vendor::Default,
-            },
+            machine: UnwoundMachine::of_elf(elf.machine),
             address: section.address,
             text: text.map_or(0, |text| text.address),
+        }
+    }
+
+    fn vendor(&self) -> Vendor {
+        match self.machine {
+            Some(UnwoundMachine::Aarch64) => Vendor::AArch64,
+            _ => Vendor::Default,
         }
     }
 
@@ -245,8 +250,22 @@ fn row_of<'b, S: UnwindSection<Bytes<'b>>>(
     table.budget.work((entry.entry_len() + common.entry_len()) as u64).ok()?;
     let returns = common.return_address_register().0;
     let is_signal = entry.is_signal_trampoline();
-    let row = entry.unwind_info_for_address(section, bases, memory, address).ok()?;
-    Row::new(section, row, returns, is_signal)
+    let stack_pointer = table.form.machine?.stack_pointer();
+    let mut rows = entry.rows(section, bases, memory).ok()?;
+    let mut reached = 0;
+    while let Some(row) = rows.next_row().ok()? {
+        if row.contains(address) {
+            return Row::new(section, row, reached, returns, is_signal);
+        }
+        reached = match row.cfa() {
+            CfaRule::RegisterAndOffset { register, offset } if register.0 == stack_pointer => {
+                reached.max(*offset)
+            }
+            // From a frame pointer: nothing says how far the stack reaches.
+            _ => i64::MAX,
+        };
+    }
+    None
 }
 
 impl FrameSections {
@@ -270,6 +289,15 @@ impl UnwindTables {
         self.identity
     }
 
+    /// Uses what `other` has, if that is of the same files.
+    pub fn share(&mut self, other: &Self) {
+        let (ours, theirs) = (&self.sections.tables, &other.sections.tables);
+        let is_same = ours.iter().map(|it| &it.bytes).eq(theirs.iter().map(|it| &it.bytes));
+        if self.identity == other.identity && is_same {
+            self.sections = Rc::clone(&other.sections);
+        }
+    }
+
     /// How the caller is found of the code at an address, as frames have it; `None` if nothing says.
     pub fn row(&self, address: u64) -> Option<Row> {
         let address = self.place.svma(address)?.0;
@@ -283,6 +311,15 @@ impl UnwindTables {
     }
 }
 
+/// Where a process of a file begins. Linkers wrote the beginning of `.text` into libraries, where none begins.
+fn begins_at(elf: &Elf) -> Option<u64> {
+    let text = elf.sections.iter().find(|section| section.name == ".text");
+    let is_program =
+        elf.kind == elf::ET_EXEC || elf.segments.iter().any(|it| it.kind == elf::PT_INTERP);
+    let is_given = is_program || text.is_none_or(|text| text.address != elf.entry);
+    is_given.then_some(elf.entry)
+}
+
 impl DsoImages {
     /// The tables of the files of a DSO; `None` if there are none, or if it is not known where its code lay.
     pub fn unwind_tables(&self, id: DsoId, dso: &Dso) -> Option<UnwindTables> {
@@ -290,7 +327,7 @@ impl DsoImages {
         let identity = self.of(id).first()?.identity();
         let sections = Rc::clone(build.frame_sections());
         let place = build.placement(dso).ok()?.to_owned()?;
-        let entry = self.of(id).first()?.image().elf()?.entry;
+        let entry = self.of(id).first()?.image().elf().and_then(begins_at).unwrap_or(0);
         (!sections.tables.is_empty()).then_some(UnwindTables { identity, place, entry, sections })
     }
 }

@@ -399,8 +399,7 @@ impl Reader {
         if *stack_dumps > 0 {
             let message = format!(
                 "{} a copy of the user stack that is not unwound: only the innermost user frame is \
-                 shown{}. Recordings of x86-64 and arm64 are unwound as far as the files that ran are \
-                 at hand.",
+                 shown{}.",
                 counted(*stack_dumps, "sample has", "samples have"),
                 match without_user_frame {
                     0 => String::new(),

@@ -15,7 +15,7 @@ use crate::output;
 pub enum DsoSelection {
     /// All that were recorded with an identity.
     All,
-    /// Only what samples end in or pass through.
+    /// Only what samples end in or pass through; or may, as stacks that were copied are not unwound here.
     Hit,
 }
 
@@ -102,17 +102,21 @@ pub fn targets(session: &Session, which: DsoSelection) -> Vec<Target> {
             DsoKind::Jit | DsoKind::Anon => false,
             DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu => false,
         };
+        let is_of_process = matches!(dso.kind, DsoKind::User | DsoKind::Vdso);
+        let may_be_hit = is_of_process && session.profile().stack_dumps > 0;
         let is_hit = row.samples > 0;
         match dso.identity {
             _ if !is_file => {}
-            Some(identity) if is_hit || which == DsoSelection::All => targets.push(Target {
-                identity,
-                path: dso.path.clone(),
-                listed_as: dso.listed_as.clone(),
-                kind: dso.kind,
-                dso: DsoId(row.id),
-                recorded: Rc::clone(&recorded),
-            }),
+            Some(identity) if is_hit || may_be_hit || which == DsoSelection::All => {
+                targets.push(Target {
+                    identity,
+                    path: dso.path.clone(),
+                    listed_as: dso.listed_as.clone(),
+                    kind: dso.kind,
+                    dso: DsoId(row.id),
+                    recorded: Rc::clone(&recorded),
+                })
+            }
             None if is_hit => unknown.push(dso.path.as_str()),
             _ => {}
         }
