@@ -21,7 +21,8 @@ use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort_by_key, sort_by_numbers};
 use perftab_perfdata::text::{counted, grouped, printable};
 use perftab_profile::{
-    DsoId, DsoKind, Frame, FrameId, Frames, MappingsKept, Profile, Space, StackId, Stacks,
+    DsoId, DsoKind, Event, EventOrigin, Frame, FrameId, Frames, MappingsKept, Profile, Space,
+    StackId, Stacks, ThreadId,
 };
 use perftab_snapshot::Facts;
 use perftab_views::coverage::Uses;
@@ -64,6 +65,15 @@ struct UnwoundRow {
     end: StackEnd,
 }
 
+/// A sample of time off the CPU, which has the stack of the sample at the switch and one more frame.
+#[derive(Clone, Copy)]
+struct DerivedRow {
+    row: usize,
+    /// The stack that the sample at the switch was recorded with.
+    recorded: StackId,
+    why: FrameId,
+}
+
 /// What was unwound so far.
 #[derive(Default)]
 pub(super) struct Unwound {
@@ -76,6 +86,8 @@ pub(super) struct Unwound {
     passes: u32,
     /// By row. Whoever unwinds more of them has a share, and may be gone before that is taken in.
     rows: Rc<Vec<UnwoundRow>>,
+    /// By row.
+    derived: Vec<DerivedRow>,
     /// What the user is told of them.
     said: Vec<Warning>,
 }
@@ -84,6 +96,24 @@ impl Unwound {
     /// A file of a DSO has come.
     pub fn add_unwindable(&mut self, dso: DsoId) {
         self.unwindable.insert(dso);
+    }
+
+    /// Time off the CPU has the stack of the sample at the switch, which is the thread's last one before it.
+    fn lengthen_derived(&self, profile: &mut Profile, stacks: &mut Stacks) {
+        let mut last: Map<ThreadId, Option<(StackId, StackId)>> = Map::new();
+        let (mut next, mut unwound) = (0, self.rows.iter().peekable());
+        for &DerivedRow { row, recorded, why } in &self.derived {
+            for sample in next..row {
+                let known = unwound.next_if(|unwound| unwound.row as usize == sample);
+                let stacks = known.map(|it| (it.recorded, profile.samples.stack[sample]));
+                last.insert(profile.samples.thread.at(sample), stacks);
+            }
+            next = row + 1;
+            let at_switch = last.get(&profile.samples.thread.at(row)).copied().flatten();
+            if let Some((_, now)) = at_switch.filter(|(was, _)| *was == recorded) {
+                profile.samples.set_stack(row, stacks.intern(now, why));
+            }
+        }
     }
 
     /// Samples with stacks that are longer than their copies.
@@ -141,6 +171,20 @@ impl StackWalk {
         self.0.unwind(sample);
         &self.0.addresses
     }
+}
+
+fn derived_rows(profile: &Profile) -> Vec<DerivedRow> {
+    let is_derived = |event: &Event| event.origin == EventOrigin::Derived;
+    if !profile.events.iter().any(is_derived) {
+        return Vec::new();
+    }
+    let derived = |row: usize| {
+        let sample = profile.samples.get(row)?;
+        profile.events.get(sample.event.index()).filter(|event| is_derived(event))?;
+        let (recorded, why) = profile.stacks.get(sample.stack)?;
+        Some(DerivedRow { row, recorded, why })
+    };
+    (0..profile.samples.len()).filter_map(derived).collect()
 }
 
 fn known_row(rows: &[UnwoundRow], row: u32) -> Option<&UnwoundRow> {
@@ -331,11 +375,11 @@ impl Session {
             self.unwound.fresh.remove(dso);
         }
         let known_frames = self.profile.frames.len();
-        frames.drop_index();
-        stacks.drop_index();
+        if self.unwound.passes == 1 {
+            self.unwound.derived = derived_rows(&self.profile);
+        }
         self.symbols.let_go_of_readers();
         let profile = Rc::make_mut(&mut self.profile);
-        (profile.frames, profile.stacks) = (frames, stacks);
         self.unwound.rows = Rc::default();
         let mut rows = Rc::unwrap_or_clone(before);
         for (row, stack) in done {
@@ -348,6 +392,10 @@ impl Session {
         rows.dedup_by_key(|row| row.row);
         rows.reverse();
         self.unwound.rows = rows.into();
+        self.unwound.lengthen_derived(profile, &mut stacks);
+        frames.drop_index();
+        stacks.drop_index();
+        (profile.frames, profile.stacks) = (frames, stacks);
         let Uses { frames, dsos } = Uses::of(&self.profile);
         self.frame_uses = frames;
         self.facts = Facts::with_uses(&self.profile, dsos).into();

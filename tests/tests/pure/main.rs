@@ -20,3 +20,4 @@ mod so_far;
 mod tidy;
 mod times;
 mod unpack_ahead;
+mod unwinding;

@@ -275,6 +275,52 @@ fn whatever_the_order_of_files_stacks_are_the_same() {
     assert_eq!(Recorded::stacks(&session), expected);
 }
 
+const SLEEPER: &str = r#"
+#include <unistd.h>
+__attribute__((noinline)) void rests(int times) { for (int i = 0; i < times; i++) usleep(500); }
+__attribute__((noinline)) int works(int times) { rests(times); return times; }
+int main(void) { return works(60) - 60; }
+"#;
+
+/// Samples at a switch are unwound, and so is the time that is worked out from them.
+#[test]
+fn time_off_the_cpu_has_the_stack_of_the_switch() {
+    let test = "time_off_the_cpu";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let folder = TestFolder::new();
+    let id = "5c419700000000000000000000000000000000ac";
+    let program = perftab_tests::program::compile(&folder, "sleeper", id, SLEEPER);
+    let recording = folder.join("perf.data");
+    let mut command = Command::new("perf");
+    let taken = ["-e", "sched:sched_switch", "--call-graph", "dwarf,8192", "--buildid-mmap"];
+    command.args(["record", "-q"]).args(taken).arg("-o").arg(&recording);
+    command.arg(&program).env("HOME", &*folder);
+    let recorded = until_the_kernel_lets(&mut command).expect("perf runs");
+    if !recorded.status.success() {
+        let why = String::from_utf8_lossy(&recorded.stderr);
+        println!("SKIPPED: {test}: perf cannot record: {}", why.trim().replace('\n', " "));
+        return;
+    }
+    for event in ["sched:sched_switch", "offcpu-time"] {
+        let mut report = Command::new(perftab_binary());
+        report.args(["report", "--json", "--event", event]).arg(&recording);
+        let output = report.env_remove("DEBUGINFOD_URLS").ended().expect("perftab runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&said);
+        let functions = report["functions"].as_array().expect("functions");
+        let total = |name: &str| {
+            let found = functions.iter().find(|function| function["name"] == name);
+            found.and_then(|function| function["total"].as_u64()).unwrap_or(0)
+        };
+        let (works, main) = (total("works"), total("main"));
+        assert!(works > 0 && works <= main, "{event}: {works} of {main}\n{said}");
+        let all: u64 = functions.iter().filter_map(|function| function["self"].as_u64()).sum();
+        assert!(works > all / 2, "{event}: {works} of {all}\n{said}");
+    }
+}
+
 /// Files with damaged tables, which still have the recorded build-id: whatever comes out, it ends, and every frame is
 /// where something was mapped.
 #[test]

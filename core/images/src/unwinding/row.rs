@@ -31,7 +31,7 @@ pub struct Row {
 
 /// How a function was left for the next inner one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Left {
+pub(super) enum Left {
     ByCall,
     /// By a signal, which the kernel put on its stack.
     BySignal,
@@ -90,7 +90,7 @@ impl Row {
         row: &UnwindTableRow<usize>,
         reached: i64,
         returns: u16,
-        is_signal: bool,
+        left: Left,
     ) -> Option<Self>
     where
         R: Reader<Offset = usize>,
@@ -119,7 +119,6 @@ impl Row {
             };
             saved.push((register.0, rule));
         }
-        let left = if is_signal { Left::BySignal } else { Left::ByCall };
         Some(Self { cfa, saved: saved.into(), reached, returns, left })
     }
 

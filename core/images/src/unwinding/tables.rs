@@ -13,7 +13,7 @@ use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by_numbers;
 
 use super::registers::UnwoundMachine;
-use super::row::Row;
+use super::row::{Left, Row};
 use crate::code_ranges::CodeRanges;
 use crate::dso_images::DsoImages;
 use crate::dwarf::{Budget, Fault};
@@ -249,13 +249,13 @@ fn row_of<'b, S: UnwindSection<Bytes<'b>>>(
     let common = entry.cie();
     table.budget.work((entry.entry_len() + common.entry_len()) as u64).ok()?;
     let returns = common.return_address_register().0;
-    let is_signal = entry.is_signal_trampoline();
+    let left = if entry.is_signal_trampoline() { Left::BySignal } else { Left::ByCall };
     let stack_pointer = table.form.machine?.stack_pointer();
     let mut rows = entry.rows(section, bases, memory).ok()?;
     let mut reached = 0;
     while let Some(row) = rows.next_row().ok()? {
         if row.contains(address) {
-            return Row::new(section, row, reached, returns, is_signal);
+            return Row::new(section, row, reached, returns, left);
         }
         reached = match row.cfa() {
             CfaRule::RegisterAndOffset { register, offset } if register.0 == stack_pointer => {
