@@ -294,8 +294,8 @@ fn time_off_the_cpu_has_the_stack_of_the_switch() {
     let program = perftab_tests::program::compile(&folder, "sleeper", id, SLEEPER);
     let recording = folder.join("perf.data");
     let mut command = Command::new("perf");
-    let taken = ["-e", "sched:sched_switch", "--call-graph", "dwarf,8192", "--buildid-mmap"];
-    command.args(["record", "-q"]).args(taken).arg("-o").arg(&recording);
+    let taken = ["-e", "sched:sched_switch", "--switch-events", "--call-graph", "dwarf,8192"];
+    command.args(["record", "-q", "--buildid-mmap"]).args(taken).arg("-o").arg(&recording);
     command.arg(&program).env("HOME", &*folder);
     let recorded = until_the_kernel_lets(&mut command).expect("perf runs");
     if !recorded.status.success() {

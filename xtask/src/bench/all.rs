@@ -1,7 +1,7 @@
 //! `cargo xtask bench all`: every goal that perftab has for its speed and size, beside its peers, in one run.
 
 use super::goals::Row;
-use super::{Size, ingest, links, record, recording_of, viewer};
+use super::{Size, ingest, links, record, recording_of, unwind, viewer};
 use crate::{demo, page};
 use anyhow::Result;
 use std::path::Path;
@@ -11,6 +11,7 @@ pub fn bench(binary: &Path, runs: usize) -> Result<()> {
     let [small, large, huge] =
         [recording_of(Size::Small)?, recording_of(Size::Large)?, recording_of(Size::Huge)?];
     let mut rows = ingest::goals(binary, &[&small, &large, &huge], runs)?;
+    rows.extend(unwind::goals(binary, &recording_of(Size::Dumps)?, runs)?);
     rows.extend(not_measured());
     rows.extend(viewer::goals(&large, &huge, runs)?);
     rows.push(page::goal()?);
@@ -25,11 +26,8 @@ pub fn bench(binary: &Path, runs: usize) -> Result<()> {
 }
 
 /// What has a goal and is not measured.
-fn not_measured() -> [Row; 4] {
-    const NOT_YET: &str = "not there yet: stack dumps are not unwound";
+fn not_measured() -> [Row; 2] {
     [
-        Row::unknown("stack dumps of 615 MB, unwound / perf report without, CPU", 0.5, "", NOT_YET),
-        Row::unknown("stack dumps: not unwound to the root", 0.5, "%", NOT_YET),
         Row::unknown(
             "report with inlines / perf script with its own, CPU",
             0.02,

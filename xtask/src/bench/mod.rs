@@ -9,6 +9,7 @@ mod ingest;
 mod links;
 mod load;
 mod record;
+mod unwind;
 mod view;
 mod viewer;
 
@@ -46,6 +47,12 @@ enum BenchCommand {
     Load(Subject),
     /// Reading and reporting a recording, beside `perf report` and linux-perf-data, and where the time goes
     Ingest(Subjects),
+    /// Unwinding copies of stacks, beside a `perf report` that unwinds none
+    Unwind {
+        /// How often to measure; the median counts
+        #[arg(long, default_value_t = 3)]
+        runs: usize,
+    },
     /// Links of every length, beside the plain encoding of what they hold
     Links(Recordings),
 }
@@ -61,7 +68,9 @@ impl BenchCommand {
             Self::All { .. } => {
                 &[Need::Chromium, Need::Node20, Need::Time, Need::Perf, Need::Binutils, Need::Perl]
             }
-            Self::Ingest(_) => &[Need::Time, Need::Perf, Need::Binutils, Need::Perl],
+            Self::Ingest(_) | Self::Unwind { .. } => {
+                &[Need::Time, Need::Perf, Need::Binutils, Need::Perl]
+            }
             Self::Links(_) => &[Need::Perf, Need::Binutils, Need::Perl],
         }
     }
@@ -123,7 +132,9 @@ enum Size {
     Small,
     /// 150 MB, about a million samples: the whole system at 19,999 Hz
     Large,
-    /// 1.4 GB, about ten million samples, likewise
+    /// 600 MB, with copies of stacks: the small one again and again
+    Dumps,
+    /// 1.4 GB, about ten million samples, as the large one
     Huge,
 }
 
@@ -137,6 +148,10 @@ impl Subject {
 }
 
 const SIGTERM: i32 = 15;
+
+/// Copies of stacks of the whole workload. Build-ids of code that only calls are in no table at the end.
+const DUMPS: [&str; 5] =
+    ["-F", "4999", "--call-graph=dwarf,16384", "--buildid-mmap", "--max-size=600M"];
 
 /// Measures and prints.
 pub fn bench(options: &BenchOptions) -> Result<()> {
@@ -153,6 +168,11 @@ pub fn bench(options: &BenchOptions) -> Result<()> {
         BenchCommand::Ingest(subjects) => {
             ingest::bench(&binary, &subjects.recordings.paths()?, subjects.runs)
         }
+        BenchCommand::Unwind { runs } => {
+            let rows = unwind::goals(&binary, &recording_of(Size::Dumps)?, *runs)?;
+            rows.iter().for_each(Row::print);
+            Ok(())
+        }
         BenchCommand::Links(recordings) => links::bench(&binary, &recordings.paths()?),
     }
 }
@@ -163,6 +183,7 @@ fn recording_of(size: Size) -> Result<PathBuf> {
         Size::Small => ("small", &["-F", "4999"], "1"),
         // perf ends the workload at that size, and itself with the same signal.
         Size::Large => ("large", &["-a", "-F", "19999", "-m", "8M", "--max-size=150M"], "100"),
+        Size::Dumps => ("dumps", &DUMPS, "20"),
         Size::Huge => ("huge", &["-a", "-F", "24999", "-m", "8M", "--max-size=1400M"], "1000"),
     };
     let recording = target("bench").join(format!("{name}.perf.data"));

@@ -1,0 +1,48 @@
+//! What it costs to unwind copies of stacks, beside a `perf report` that unwinds none, and how far that goes.
+
+use super::goals::Row;
+use super::{Cost, cost};
+use crate::steps::{output, step};
+use anyhow::Result;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Measures, and says how far the goals are met.
+pub fn goals(binary: &Path, recording: &Path, runs: usize) -> Result<Vec<Row>> {
+    let command = |program: &Path, args: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(args).arg(recording);
+        command
+    };
+    let perf = ["report", "--stdio", "--no-children", "-g", "none", "--no-inline", "-i"];
+    let mut costs: [Vec<Cost>; 2] = Default::default();
+    step("Unwind with perftab, and report with perf, in turn", || {
+        for _ in 0..runs {
+            costs[0].push(cost(&command(binary, &["report", "--no-inline"]), 1)?);
+            costs[1].push(cost(&command(Path::new("perf"), &perf), 1)?);
+        }
+        Ok(())
+    })?;
+    let [ours, theirs] = costs.map(|costs| Cost::median_of(&costs));
+    let report = output(&mut command(binary, &["report", "--no-inline", "--json"]))?;
+    let report: Value = serde_json::from_str(&report)?;
+    let warnings = report["warnings"].as_array().into_iter().flatten();
+    let stopped = warnings.filter(|warning| warning["kind"] == "not-unwound");
+    let stopped: f64 = stopped.filter_map(|warning| warning["samples"].as_f64()).sum();
+    let samples = report["samples"].as_f64().unwrap_or(f64::NAN);
+    let megabytes = fs::metadata(recording)?.len() as f64 / 1e6;
+    println!(
+        "    {megabytes:.0} MB: {:.2} and {:.2} s of CPU, {:.0} and {:.0} MiB",
+        ours.cpu_seconds, theirs.cpu_seconds, ours.peak_mib, theirs.peak_mib
+    );
+    Ok(vec![
+        Row::ratio(
+            format!("stack dumps of {megabytes:.0} MB, unwound / perf report without, CPU"),
+            ours.cpu_seconds / theirs.cpu_seconds,
+            0.5,
+        ),
+        Row::number("stack dumps: not unwound to root or end", 100.0 * stopped / samples, 0.5, "%"),
+    ])
+}
