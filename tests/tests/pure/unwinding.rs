@@ -49,7 +49,8 @@ fn x86_64_file() -> Vec<u8> {
         (CODE, 0x100, &[0x07, 16]),
         // push %rbp; … pop %rbp, which the rules leave out; ret
         (CODE + 0x100, 0x100, &pushes),
-        (CODE + 0x200, 0x100, &[]),
+        // A frame pointer from its 64th byte on.
+        (CODE + 0x200, 0x100, &[0x7f, 0x41, 0x0c, 6, 16]),
     ];
     let section = debug_frame(16, &common, &functions);
     elf(&ID, 0x1000, &[ElfSection::debug(".debug_frame", &section)])
@@ -171,11 +172,11 @@ fn arm64_with_signed_return_addresses() {
 fn registers_that_were_taken_back_are_those_of_the_caller() {
     let mut recording = recording("x86_64", X86_64);
     let registers = |ip, sp| {
-        let values = vec![STACK + 0x40, sp, BASE + ip];
+        let values = vec![STACK + 16, sp, BASE + ip];
         Some(Regs { abi: 2, values })
     };
-    // At its `ret`, `pop` is done: the rule for rbp points behind the end of the stack.
-    recording.sample(0, &sample(10, registers(0x110, STACK), &[BASE + 0x250, BASE + 0x50, 0, 0]));
+    // At its `ret`, `pop` is done: the rule for rbp points behind the end of the stack. The caller's frame needs rbp.
+    recording.sample(0, &sample(10, registers(0x110, STACK), &[BASE + 0x250, 0, 0, BASE + 0x50]));
     // In its body, called from the other one.
     recording.sample(0, &sample(11, registers(0x208, STACK), &[BASE + 0x109, 7, BASE + 0x50]));
     let session = unwound(&recording, x86_64_file());
