@@ -260,6 +260,9 @@ impl Recording {
     /// Unwinds the copies of stacks that it has, as far as the session's files tell how, with a progress bar; false if
     /// there was nothing to do.
     pub fn unwind(&self, session: &mut Session) -> anyhow::Result<bool> {
+        if session.unwind_held() {
+            return Ok(true);
+        }
         let Some(unwinding) = session.unwinding() else { return Ok(false) };
         let mut progress = Progress::begin("Unwinding", Unit::Bytes, Some(self.size));
         let sources = self.sources()?;

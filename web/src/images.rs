@@ -256,6 +256,12 @@ impl Session {
         self.0.unwindable().iter().map(|dso| dso.0).collect()
     }
 
+    /// Unwinds what can be without the recording; false if that is not all, or nothing.
+    #[wasm_bindgen(js_name = unwindHeld)]
+    pub fn unwind_held(&mut self) -> bool {
+        self.0.unwind_held()
+    }
+
     /// Takes in how stacks are unwound in a DSO; null if its files do not tell.
     #[wasm_bindgen(js_name = takeUnwindTables)]
     pub fn take_unwind_tables(

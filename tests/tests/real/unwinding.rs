@@ -66,8 +66,10 @@ fn list_in(bytes: &[u8]) -> Option<Stack> {
     Some(list.get(8..8 + depth)?.iter().map(|id| format!("fn_{id}")).collect())
 }
 
-/// By sample, the functions of the program on the stack, outermost first, and what was said.
-fn unwound(recording: &Path) -> (Vec<Stack>, String) {
+/// By sample, the functions of the program on the stack, outermost first, and what was said. `None` of samples in what
+/// goes to the handler of an exception: its last instructions write over what its own tables tell of, so that no table is
+/// right there (`__builtin_eh_return` of gcc).
+fn unwound(recording: &Path) -> (Vec<Option<Stack>>, String) {
     let output = Command::new(perftab_binary())
         .arg("script")
         .arg(recording)
@@ -75,19 +77,22 @@ fn unwound(recording: &Path) -> (Vec<Stack>, String) {
         .ended()
         .expect("perftab runs");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let mut stacks: Vec<Stack> = Vec::new();
+    let mut stacks: Vec<Option<Stack>> = Vec::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Some(frame) = line.strip_prefix('\t') else {
             if !line.is_empty() {
-                stacks.push(Stack::new());
+                stacks.push(Some(Stack::new()));
             }
             continue;
         };
+        let stack = stacks.last_mut().expect("a sample");
         let name = frame.split_whitespace().nth(1).expect("a name");
         // What the compiler split off is a part of the function.
         let name = name.split('.').next().unwrap_or(name);
-        if name.starts_with("fn_") {
-            stacks.last_mut().expect("a sample").insert(0, name.to_owned());
+        if name.starts_with("_Unwind_") {
+            *stack = None;
+        } else if name.starts_with("fn_") {
+            stack.iter_mut().for_each(|stack| stack.insert(0, name.to_owned()));
         }
     }
     (stacks, said)
@@ -104,6 +109,7 @@ fn knows_its_stack(test: &str, compiler: &str, options: &[&str]) {
     let mut compile = Command::new(compiler);
     compile.args(options).args(["-pthread", "-Wl,--build-id", "-o"]).args([&program, &source]);
     assert!(compile.exit_status().expect("it runs").success(), "{compiler} {options:?} fails");
+    assert!(Command::new(&program).exit_status().expect("it runs").success(), "{options:?}");
     let recording = folder.join("perf.data");
     if !record_at(test, &program, &recording, "1500", "32768") {
         return;
@@ -113,14 +119,15 @@ fn knows_its_stack(test: &str, compiler: &str, options: &[&str]) {
     assert_eq!(noted.len(), unwound.len(), "{said}");
     let mut compared = 0;
     for (number, (noted, unwound)) in noted.iter().zip(&unwound).enumerate() {
-        let Some(noted) = noted.as_ref().filter(|noted| !noted.is_empty()) else { continue };
+        let noted = noted.as_ref().filter(|noted| !noted.is_empty());
+        let (Some(noted), Some(unwound)) = (noted, unwound) else { continue };
         compared += 1;
         // The innermost may have just been entered, or be about to return.
         let is_right = unwound.starts_with(noted) && unwound.len() <= noted.len() + 1;
         assert!(is_right, "sample {number}: noted {noted:?}, unwound {unwound:?}\n{said}");
     }
     assert!(compared > 300, "{compared} of {} samples\n{said}", noted.len());
-    let deepest = unwound.iter().map(Vec::len).max().expect("samples");
+    let deepest = unwound.iter().flatten().map(Vec::len).max().expect("samples");
     assert!(deepest > 300, "{deepest}");
 }
 
@@ -128,7 +135,7 @@ fn knows_its_stack(test: &str, compiler: &str, options: &[&str]) {
 fn stacks_are_those_that_the_program_had() {
     for options in [
         &["-O2", "-fomit-frame-pointer"][..],
-        &["-O0", "-fno-pie", "-no-pie", "-Wl,--no-eh-frame-hdr"],
+        &["-O0", "-fno-pie", "-no-pie"],
         &["-O3", "-march=native", "-static"],
     ] {
         knows_its_stack("stacks_are_those_that_the_program_had", "g++", options);
@@ -161,7 +168,7 @@ fn recorded(test: &str) -> Option<Recorded> {
     compile.args(["-O2", "-pthread", "-Wl,--build-id", "-o"]).args([&program, &source]);
     assert!(compile.exit_status().expect("g++ runs").success());
     let recording = folder.join("perf.data");
-    if !record_at(test, &program, &recording, "199", "16384") {
+    if !record_at(test, &program, &recording, "499", "16384") {
         return None;
     }
     let linked = Command::new("ldd").arg(&program).ended().expect("ldd runs");
@@ -188,6 +195,11 @@ impl Recorded {
 
     /// Unwinds what can be; false if that is nothing.
     fn unwind(&self, session: &mut Session) -> bool {
+        session.unwind_held() || self.read_again(session)
+    }
+
+    /// The same without what was kept of stacks.
+    fn read_again(&self, session: &mut Session) -> bool {
         let Some(unwinding) = session.unwinding() else { return false };
         let source = SliceSource::new(self.recording.as_slice());
         let opening = Opening::new(&[&source]).expect("it opens");
@@ -228,7 +240,7 @@ fn whatever_the_order_of_files_stacks_are_the_same() {
     assert!(recorded.unwind(&mut at_once) && !recorded.unwind(&mut at_once));
     at_once.name_all_frames();
     let expected = Recorded::stacks(&at_once);
-    assert!(expected.0.iter().any(|stack| stack.len() > 100), "{:?}", expected.1);
+    assert!(expected.0.iter().any(|stack| stack.len() > 20), "{:?}", expected.1);
     let functions = |session: &mut Session| {
         let report = session.report(&Query::default(), Default::default(), usize::MAX);
         serde_json::to_string(&report).expect("JSON")
@@ -238,15 +250,17 @@ fn whatever_the_order_of_files_stacks_are_the_same() {
     let count = recorded.files.len();
     for first in 0..count {
         for step in [1, count - 1] {
-            let mut session = recorded.open();
-            for number in 0..count {
-                let file = &recorded.files[(first + number * step) % count];
-                let _not_used = admit(&mut session, file);
-                recorded.unwind(&mut session);
-                session.name_all_frames();
+            for unwind in [Recorded::unwind, Recorded::read_again] {
+                let mut session = recorded.open();
+                for number in 0..count {
+                    let file = &recorded.files[(first + number * step) % count];
+                    let _not_used = admit(&mut session, file);
+                    unwind(&recorded, &mut session);
+                    session.name_all_frames();
+                }
+                assert_eq!(Recorded::stacks(&session), expected, "from {first} by {step}");
+                assert_eq!(functions(&mut session), expected_report);
             }
-            assert_eq!(Recorded::stacks(&session), expected, "from {first} by {step}");
-            assert_eq!(functions(&mut session), expected_report);
         }
     }
 

@@ -46,6 +46,9 @@ export async function read(parts: readonly Part[], slices: Slices, underway: Und
 /** Reads the recording of a session once more and unwinds its stacks, if it `isOpen` then; whether any could be. */
 export async function unwind(session: Session, parts: readonly Part[], slices: Slices, isOpen: () => void): Promise<boolean> {
   isOpen();
+  if (session.unwindHeld()) {
+    return true;
+  }
   const unwinding = Unwinding.begin(
     session,
     parts.map(({ source }) => source),

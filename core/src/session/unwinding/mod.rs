@@ -9,33 +9,27 @@
 //! read ─▶ session.unwinding() ─▶ each sample again ─▶ session.take_unwound() ─▶ files for wanted DSOs ─▶ again
 //! ```
 
+mod walker;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use perftab_images::{
-    Caller, CodeState, Images, NoCaller, Registers, Row, StackMemory, UnwindTables, UnwoundMachine,
-};
-use perftab_perfdata::decode::sample_tail::RegisterAbi;
+use perftab_images::{Images, UnwindTables, UnwoundMachine};
 use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort_by_key, sort_by_numbers};
 use perftab_perfdata::text::{counted, grouped, printable};
 use perftab_profile::{
-    DsoId, DsoKind, Event, EventOrigin, Frame, FrameId, Frames, MappingsKept, Profile, Space,
-    StackId, Stacks, ThreadId,
+    DsoId, Event, EventOrigin, FrameId, MappingsKept, Profile, StackId, Stacks, ThreadId,
 };
 use perftab_snapshot::Facts;
 use perftab_views::coverage::Uses;
 
+use walker::{Due, HeldWalk, Tables, Walker};
+
 use super::times::Times;
 use super::{SampleWatcher, Session, WatchedSample};
 
-/// Frames that a stack may have beside one for each eight bytes of its copy, which is what a call takes.
-const SPARE_FRAMES: usize = 8;
-/// Signals that may have interrupted one another.
-const MAX_SIGNALS: usize = 64;
-/// Places that are known at once: half a megabyte.
-const KNOWN_PLACES: usize = 1 << 14;
 /// DSOs that a message names.
 const NAMED: usize = 3;
 
@@ -86,6 +80,8 @@ pub(super) struct Unwound {
     passes: u32,
     /// By row. Whoever unwinds more of them has a share, and may be gone before that is taken in.
     rows: Rc<Vec<UnwoundRow>>,
+    /// Stacks that wait for a file, as far as there was room.
+    held: Vec<HeldWalk>,
     /// By row.
     derived: Vec<DerivedRow>,
     /// What the user is told of them.
@@ -129,9 +125,8 @@ impl Unwound {
         if self.passes == 0 {
             return Some(Due::All);
         }
-        let is_due =
-            |row: &UnwoundRow| row.end.waits_for().is_some_and(|dso| self.fresh.contains(&dso));
-        self.rows.iter().any(is_due).then(|| Due::WaitFor(self.fresh.clone()))
+        let due = Due::WaitFor(self.fresh.clone());
+        self.rows.iter().any(|row| due.takes(Some(row))).then_some(due)
     }
 }
 
@@ -168,8 +163,7 @@ impl StackWalk {
     /// The addresses of user space on the stack of a sample, innermost first; none if it has no copy of it. Those of
     /// callers are return addresses.
     pub fn addresses(&mut self, sample: &WatchedSample<'_>) -> &[u64] {
-        self.0.unwind(sample);
-        &self.0.addresses
+        self.0.addresses_of(sample)
     }
 }
 
@@ -187,87 +181,35 @@ fn derived_rows(profile: &Profile) -> Vec<DerivedRow> {
     (0..profile.samples.len()).filter_map(derived).collect()
 }
 
-fn known_row(rows: &[UnwoundRow], row: u32) -> Option<&UnwoundRow> {
-    let at = rows.partition_point(|known| known.row < row);
-    rows.get(at).filter(|known| known.row == row)
-}
-
-type Tables = Map<DsoId, UnwindTables>;
-
-/// What walks stacks.
-struct Walker {
-    machine: UnwoundMachine,
-    profile: Rc<Profile>,
-    tables: Tables,
-    frames: Frames,
-    stacks: Stacks,
-    due: Due,
-    /// Whose tables are looked at for the first time.
-    fresh: Set<DsoId>,
-    before: Rc<Vec<UnwoundRow>>,
-    done: Vec<(UnwoundRow, StackId)>,
-    rules: Rules,
-    places: Vec<Place>,
-    /// The frames of the stack that is being walked, innermost first.
-    walked: Vec<FrameId>,
-    /// Their addresses.
-    addresses: Vec<u64>,
-    inner: Vec<FrameId>,
-}
-
-/// Which samples are to be unwound.
-enum Due {
-    All,
-    /// Those that wait for one of these.
-    WaitFor(Set<DsoId>),
-}
-
-/// The rules for frames.
-#[derive(Default)]
-struct Rules {
-    /// By [`FrameId`].
-    of_frames: Vec<Rule>,
-    rows: Vec<Row>,
-    /// Most of them are of many frames.
-    numbers: Map<Row, u32>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rule {
-    NotAsked,
-    Row(u32),
-    NoTables,
-    NotCovered,
-}
-
-/// An address of a process that was met.
-#[derive(Clone, Copy)]
-struct Place {
-    address: u64,
-    space: Option<Space>,
-    frame: FrameId,
-}
-
-/// A copy of a stack.
-struct Dump<'a> {
-    start: u64,
-    bytes: &'a [u8],
-}
-
-impl StackMemory for Dump<'_> {
-    fn read(&self, address: u64, size: u8) -> Option<u64> {
-        let at = usize::try_from(address.checked_sub(self.start)?).ok()?;
-        let read = self.bytes.get(at..)?.get(..usize::from(size))?;
-        let mut bytes = [0; 8];
-        bytes.get_mut(..read.len())?.copy_from_slice(read);
-        Some(u64::from_le_bytes(bytes))
-    }
-}
-
 impl Session {
     /// Begins to unwind what can be: all samples with copies of their stacks, or when that was done before, those that
     /// wait for files that have come since. `None` if there are none.
     pub fn unwinding(&mut self) -> Option<Unwinding> {
+        let walker = self.walker_of_due()?;
+        Some(Unwinding(Rc::new(Some(walker).into())))
+    }
+
+    /// Unwinds what can be without the recording: stacks that were kept when they stopped. False if that is not all, or
+    /// nothing.
+    pub fn unwind_held(&mut self) -> bool {
+        let Some(mut walker) = self.walker_of_due() else { return false };
+        let is_due = |row: &UnwoundRow| walker.due.takes(Some(row));
+        let due = self.unwound.rows.iter().filter(|row| is_due(row)).count();
+        let held = self.unwound.held.iter().filter(|held| is_due(&held.row)).count();
+        if due == 0 || held < due {
+            return false;
+        }
+        let (due, rest) =
+            std::mem::take(&mut self.unwound.held).into_iter().partition(|held| is_due(&held.row));
+        self.unwound.held = rest;
+        let due: Vec<HeldWalk> = due;
+        due.into_iter().for_each(|held| walker.resume(held));
+        self.take_walker(walker);
+        true
+    }
+
+    /// Walks what is due now that there are the files that there are.
+    fn walker_of_due(&mut self) -> Option<Walker> {
         if let Some(images) = self.images.take() {
             for dso in self.unwindable() {
                 self.take_unwind_tables(dso, images.unwind_tables(dso));
@@ -277,8 +219,12 @@ impl Session {
         let due = self.unwound.due()?;
         let fresh = self.unwound.fresh.clone();
         let before = Rc::clone(&self.unwound.rows);
-        let walker = Walker { due, fresh, before, ..self.walker()? };
-        Some(Unwinding(Rc::new(Some(walker).into())))
+        let stay = self.unwound.held.iter().filter(|held| !due.takes(Some(&held.row)));
+        let held_bytes = stay.map(HeldWalk::size).sum();
+        let mut walker = self.walker()?;
+        (walker.due, walker.fresh, walker.before) = (due, fresh, before);
+        walker.held_bytes = held_bytes;
+        Some(walker)
     }
 
     /// Walks stacks once more. `None` if no sample has a copy of its stack.
@@ -342,29 +288,18 @@ impl Session {
     fn walker(&self) -> Option<Walker> {
         let profile = &self.profile;
         let machine = self.machine().ok().filter(|_| profile.stack_dumps > 0)?;
-        let nowhere = Place { address: 0, space: None, frame: FrameId(0) };
-        Some(Walker {
-            machine,
-            tables: self.unwound.tables.clone(),
-            frames: profile.frames.clone(),
-            stacks: profile.stacks.clone(),
-            profile: Rc::clone(profile),
-            due: Due::All,
-            fresh: Set::new(),
-            before: Rc::default(),
-            done: Vec::new(),
-            rules: Rules::default(),
-            places: vec![nowhere; KNOWN_PLACES],
-            walked: Vec::new(),
-            addresses: Vec::new(),
-            inner: Vec::new(),
-        })
+        Some(Walker::new(machine, Rc::clone(profile), self.unwound.tables.clone()))
     }
 
     /// Takes in what was unwound. Frames that are new are to be named.
     pub fn take_unwound(&mut self, unwinding: Unwinding) {
-        let Some(walker) = unwinding.0.take() else { return };
-        let Walker { mut frames, mut stacks, fresh, before, done, profile, .. } = walker;
+        if let Some(walker) = unwinding.0.take() {
+            self.take_walker(walker);
+        }
+    }
+
+    fn take_walker(&mut self, walker: Walker) {
+        let Walker { mut frames, mut stacks, fresh, before, done, held, profile, .. } = walker;
         // Another one was taken in meanwhile: what this one has found is numbered otherwise.
         if !Rc::ptr_eq(&before, &self.unwound.rows) || !Rc::ptr_eq(&profile, &self.profile) {
             return;
@@ -382,6 +317,10 @@ impl Session {
         let profile = Rc::make_mut(&mut self.profile);
         self.unwound.rows = Rc::default();
         let mut rows = Rc::unwrap_or_clone(before);
+        let mut again = Set::new();
+        again.extend(done.iter().map(|(row, _)| row.row));
+        self.unwound.held.retain(|held| !again.contains(&held.row.row));
+        self.unwound.held.extend(held);
         for (row, stack) in done {
             profile.samples.set_stack(row.row as usize, stack);
             rows.push(row);
@@ -481,142 +420,5 @@ impl Session {
         self.warnings.extend_from_slice(&said);
         self.unwound.said = said;
         sort_by_key(&mut self.warnings, |warning| warning.kind);
-    }
-}
-
-impl Walker {
-    /// Unwinds the stack of a sample, if it has a copy of it and is due.
-    fn watch(&mut self, sample: &WatchedSample<'_>) {
-        if sample.tail.user_stack.is_none_or(|copy| copy.bytes.is_empty()) {
-            return;
-        }
-        let Some(stack) = sample.stack_in(&self.profile) else { return };
-        let row = sample.row as u32;
-        let known = known_row(&self.before, row);
-        let is_due = match (&self.due, known.map(|known| known.end)) {
-            (Due::All, _) => true,
-            (Due::WaitFor(dsos), end) => {
-                end.and_then(StackEnd::waits_for).is_some_and(|dso| dsos.contains(&dso))
-            }
-        };
-        if !is_due {
-            return;
-        }
-        let recorded = known.map_or(stack, |known| known.recorded);
-        if let Some(end) = self.unwind(sample) {
-            let stack = self.with_callers(recorded);
-            self.done.push((UnwoundRow { row, recorded, end }, stack));
-        }
-    }
-
-    /// Walks the stack of a sample; `None` if it has no copy of it.
-    fn unwind(&mut self, sample: &WatchedSample<'_>) -> Option<StackEnd> {
-        self.walked.clear();
-        self.addresses.clear();
-        let bytes = sample.tail.user_stack?.bytes;
-        let space = sample.space_in(&self.profile)?;
-        let registers = sample.tail.user_registers.filter(|it| it.abi == RegisterAbi::Bits64);
-        let registers =
-            registers.and_then(|known| Registers::new(self.machine, |number| known.get(number)));
-        let Some(mut registers) = registers else { return Some(StackEnd::NoRegisters) };
-        let dump = Dump { start: registers.stack_pointer(), bytes };
-        Some(self.walk(space, &mut registers, &dump))
-    }
-
-    /// Walks a stack; its user frames are in `walked` then.
-    fn walk(&mut self, space: Space, registers: &mut Registers, dump: &Dump<'_>) -> StackEnd {
-        let mut lookup = registers.instruction_pointer();
-        let (mut state, mut signals) = (CodeState::Interrupted, 0);
-        let most = dump.bytes.len() / 8 + SPARE_FRAMES;
-        while self.walked.len() < most {
-            let Some(frame) = self.place(space, lookup) else { return StackEnd::Lost };
-            self.walked.push(frame);
-            self.addresses.push(registers.instruction_pointer());
-            let dso = self.frames.get(frame).dso;
-            let number = match self.rule(frame) {
-                Rule::Row(number) => number,
-                Rule::NotCovered => return StackEnd::NotCovered(dso),
-                Rule::NoTables | Rule::NotAsked => return StackEnd::NoTables(dso),
-            };
-            let before = registers.stack_pointer();
-            lookup = match self.rules.rows[number as usize].step(registers, dump, state) {
-                Ok(Caller::Nobody) => return StackEnd::Root,
-                Ok(Caller::At(address)) => {
-                    (state, signals) = (CodeState::Interrupted, signals + 1);
-                    if signals > MAX_SIGNALS {
-                        return StackEnd::Lost;
-                    }
-                    address
-                }
-                Ok(Caller::Before(address)) => {
-                    // A leaf function of arm64 need not have used any of the stack.
-                    let is_leaf =
-                        state == CodeState::Interrupted && registers.stack_pointer() == before;
-                    if registers.stack_pointer() <= before && !is_leaf {
-                        return StackEnd::Lost;
-                    }
-                    state = CodeState::Calls;
-                    address.wrapping_sub(1)
-                }
-                Err(NoCaller::Unreadable(address)) if address >= dump.start => {
-                    return StackEnd::Truncated;
-                }
-                Err(_) => return StackEnd::Lost,
-            };
-        }
-        StackEnd::Truncated
-    }
-
-    /// The frame of an address.
-    fn place(&mut self, space: Space, address: u64) -> Option<FrameId> {
-        // Code is in pages of many processes, at the same place in each.
-        let slot = (address ^ address >> 14) as usize % KNOWN_PLACES;
-        let known = self.places[slot];
-        if known.address == address && known.space == Some(space) {
-            return Some(known.frame);
-        }
-        let frame: Frame = self.profile.mappings.frame_in(space, address)?;
-        let frame = self.frames.intern(frame);
-        self.places[slot] = Place { address, space: Some(space), frame };
-        Some(frame)
-    }
-
-    fn rule(&mut self, frame: FrameId) -> Rule {
-        let Rules { of_frames, rows, numbers } = &mut self.rules;
-        if frame.index() >= of_frames.len() {
-            of_frames.resize(self.frames.len(), Rule::NotAsked);
-        }
-        let known = &mut of_frames[frame.index()];
-        if *known == Rule::NotAsked {
-            let Frame { dso, address } = self.frames.get(frame);
-            *known = match self.tables.get(&dso).map(|tables| tables.row(address)) {
-                Some(Some(row)) => Rule::Row(*numbers.entry(row.clone()).or_insert_with(|| {
-                    rows.push(row);
-                    rows.len() as u32 - 1
-                })),
-                Some(None) => Rule::NotCovered,
-                None => Rule::NoTables,
-            };
-        }
-        *known
-    }
-
-    /// The stack that was recorded, below the callers that were found: what of it ran in the kernel.
-    fn with_callers(&mut self, recorded: StackId) -> StackId {
-        let Self { stacks, frames, profile, inner, walked, .. } = self;
-        inner.clear();
-        inner.extend(stacks.frames(recorded));
-        let is_of_user = |frame: &FrameId| {
-            let dso = profile.dsos.get(frames.get(*frame).dso);
-            matches!(dso.kind, DsoKind::User | DsoKind::Vdso | DsoKind::Anon)
-        };
-        while let Some(outermost) = inner.last()
-            && (walked.first() == Some(outermost) || is_of_user(outermost))
-            && !walked.is_empty()
-        {
-            inner.pop();
-        }
-        let outermost_first = walked.iter().rev().chain(inner.iter().rev());
-        outermost_first.fold(Stacks::EMPTY, |stack, &frame| stacks.intern(stack, frame))
     }
 }

@@ -1,0 +1,344 @@
+//! What walks stacks.
+
+use std::rc::Rc;
+
+use perftab_images::{
+    Caller, CodeState, NoCaller, Registers, Row, StackMemory, UnwindTables, UnwoundMachine,
+};
+use perftab_perfdata::decode::sample_tail::RegisterAbi;
+use perftab_perfdata::map::{Map, Set};
+use perftab_profile::{DsoId, DsoKind, Frame, FrameId, Frames, Profile, Space, StackId, Stacks};
+
+use super::{StackEnd, UnwoundRow, WatchedSample};
+
+/// Frames that a stack may have beside one for each eight bytes of its copy, which is what a call takes.
+const SPARE_FRAMES: usize = 8;
+/// Signals that may have interrupted one another.
+const MAX_SIGNALS: u32 = 64;
+/// Places that are known at once: half a megabyte.
+const KNOWN_PLACES: usize = 1 << 14;
+/// Bytes of copies that are kept of stacks that wait for a file: what is not kept is read once more.
+const MAX_HELD: usize = if usize::BITS == 32 { 32 << 20 } else { 128 << 20 };
+
+pub(super) type Tables = Map<DsoId, UnwindTables>;
+
+/// What walks stacks.
+pub(super) struct Walker {
+    machine: UnwoundMachine,
+    pub profile: Rc<Profile>,
+    tables: Tables,
+    pub frames: Frames,
+    pub stacks: Stacks,
+    pub due: Due,
+    /// Whose tables are looked at for the first time.
+    pub fresh: Set<DsoId>,
+    pub before: Rc<Vec<UnwoundRow>>,
+    pub done: Vec<(UnwoundRow, StackId)>,
+    /// Those of them that wait for a file, as far as there is room.
+    pub held: Vec<HeldWalk>,
+    pub held_bytes: usize,
+    rules: Rules,
+    places: Vec<Place>,
+    /// The frames of the stack that is being walked, innermost first.
+    walked: Vec<FrameId>,
+    /// Their addresses.
+    addresses: Vec<u64>,
+    inner: Vec<FrameId>,
+}
+
+/// How far a stack was walked.
+#[derive(Clone)]
+struct Walk {
+    space: Space,
+    registers: Registers,
+    /// Where the next rules are looked up.
+    lookup: u64,
+    state: CodeState,
+    signals: u32,
+    /// Frames that it may have.
+    most: usize,
+}
+
+/// A stack that waits for a file, with what is left of its copy.
+pub(super) struct HeldWalk {
+    pub row: UnwoundRow,
+    walk: Walk,
+    /// Innermost first; the last one is looked up again.
+    walked: Box<[FrameId]>,
+    bytes: Box<[u8]>,
+}
+
+impl HeldWalk {
+    /// Bytes of memory.
+    pub fn size(&self) -> usize {
+        size_of::<Self>() + self.walked.len() * size_of::<FrameId>() + self.bytes.len()
+    }
+}
+
+/// Which samples are to be unwound.
+pub(super) enum Due {
+    All,
+    /// Those that wait for one of these.
+    WaitFor(Set<DsoId>),
+}
+
+impl Due {
+    pub fn takes(&self, known: Option<&UnwoundRow>) -> bool {
+        match self {
+            Self::All => true,
+            Self::WaitFor(dsos) => {
+                known.and_then(|known| known.end.waits_for()).is_some_and(|dso| dsos.contains(&dso))
+            }
+        }
+    }
+}
+
+/// The rules for frames.
+#[derive(Default)]
+struct Rules {
+    /// By [`FrameId`].
+    of_frames: Vec<Rule>,
+    rows: Vec<Row>,
+    /// Most of them are of many frames.
+    numbers: Map<Row, u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    NotAsked,
+    Row(u32),
+    NoTables,
+    NotCovered,
+}
+
+/// An address of a process that was met.
+#[derive(Clone, Copy)]
+struct Place {
+    address: u64,
+    space: Option<Space>,
+    frame: FrameId,
+}
+
+/// A copy of a stack.
+struct Dump<'a> {
+    start: u64,
+    bytes: &'a [u8],
+}
+
+impl StackMemory for Dump<'_> {
+    fn read(&self, address: u64, size: u8) -> Option<u64> {
+        let at = usize::try_from(address.checked_sub(self.start)?).ok()?;
+        let read = self.bytes.get(at..)?.get(..usize::from(size))?;
+        let mut bytes = [0; 8];
+        bytes.get_mut(..read.len())?.copy_from_slice(read);
+        Some(u64::from_le_bytes(bytes))
+    }
+}
+
+fn known_row(rows: &[UnwoundRow], row: u32) -> Option<&UnwoundRow> {
+    let at = rows.partition_point(|known| known.row < row);
+    rows.get(at).filter(|known| known.row == row)
+}
+
+impl Walker {
+    pub fn new(machine: UnwoundMachine, profile: Rc<Profile>, tables: Tables) -> Self {
+        let nowhere = Place { address: 0, space: None, frame: FrameId(0) };
+        Self {
+            machine,
+            tables,
+            frames: profile.frames.clone(),
+            stacks: profile.stacks.clone(),
+            profile,
+            due: Due::All,
+            fresh: Set::new(),
+            before: Rc::default(),
+            done: Vec::new(),
+            held: Vec::new(),
+            held_bytes: 0,
+            rules: Rules::default(),
+            places: vec![nowhere; KNOWN_PLACES],
+            walked: Vec::new(),
+            addresses: Vec::new(),
+            inner: Vec::new(),
+        }
+    }
+
+    /// Unwinds the stack of a sample, if it has a copy of it and is due.
+    pub fn watch(&mut self, sample: &WatchedSample<'_>) {
+        if sample.tail.user_stack.is_none_or(|copy| copy.bytes.is_empty()) {
+            return;
+        }
+        let Some(stack) = sample.stack_in(&self.profile) else { return };
+        let row = sample.row as u32;
+        let known = known_row(&self.before, row);
+        if !self.due.takes(known) {
+            return;
+        }
+        let recorded = known.map_or(stack, |known| known.recorded);
+        let Some((end, walk)) = self.unwind(sample) else { return };
+        let row = UnwoundRow { row, recorded, end };
+        if let Some((walk, dump)) = walk {
+            self.hold(row, walk, &dump);
+        }
+        self.finish(row);
+    }
+
+    /// Goes on with a stack that was held.
+    pub fn resume(&mut self, held: HeldWalk) {
+        let HeldWalk { mut row, mut walk, walked, bytes } = held;
+        self.addresses.clear();
+        self.walked.clear();
+        self.walked.extend_from_slice(&walked[..walked.len().saturating_sub(1)]);
+        let dump = Dump { start: walk.registers.stack_pointer(), bytes: &bytes };
+        row.end = self.walk(&mut walk, &dump);
+        self.hold(row, walk, &dump);
+        self.finish(row);
+    }
+
+    /// Keeps a stack that waits for a file, with what of its copy callers may need.
+    fn hold(&mut self, row: UnwoundRow, walk: Walk, dump: &Dump<'_>) {
+        let used = walk.registers.stack_pointer().wrapping_sub(dump.start);
+        let used = usize::try_from(used).unwrap_or(usize::MAX).min(dump.bytes.len());
+        let left = dump.bytes.len() - used;
+        if row.end.waits_for().is_none() || self.held_bytes + left > MAX_HELD {
+            return;
+        }
+        let (walked, bytes) = (self.walked.as_slice().into(), dump.bytes[used..].into());
+        let held = HeldWalk { row, walk, walked, bytes };
+        self.held_bytes += held.size();
+        self.held.push(held);
+    }
+
+    /// The stack of a row is what was walked.
+    fn finish(&mut self, row: UnwoundRow) {
+        let stack = self.with_callers(row.recorded);
+        self.done.push((row, stack));
+    }
+
+    /// The addresses of user space on the stack of a sample, innermost first; none if it has no copy of it.
+    pub fn addresses_of(&mut self, sample: &WatchedSample<'_>) -> &[u64] {
+        self.unwind(sample);
+        &self.addresses
+    }
+
+    /// Walks the stack of a sample: where it ends, and how far it was walked. `None` if it has no copy of it.
+    fn unwind<'a>(
+        &mut self,
+        sample: &WatchedSample<'a>,
+    ) -> Option<(StackEnd, Option<(Walk, Dump<'a>)>)> {
+        self.walked.clear();
+        self.addresses.clear();
+        let bytes = sample.tail.user_stack?.bytes;
+        let space = sample.space_in(&self.profile)?;
+        let registers = sample.tail.user_registers.filter(|it| it.abi == RegisterAbi::Bits64);
+        let registers =
+            registers.and_then(|known| Registers::new(self.machine, |number| known.get(number)));
+        let Some(registers) = registers else { return Some((StackEnd::NoRegisters, None)) };
+        let dump = Dump { start: registers.stack_pointer(), bytes };
+        let mut walk = Walk {
+            space,
+            lookup: registers.instruction_pointer(),
+            registers,
+            state: CodeState::Interrupted,
+            signals: 0,
+            most: bytes.len() / 8 + SPARE_FRAMES,
+        };
+        let end = self.walk(&mut walk, &dump);
+        Some((end, Some((walk, dump))))
+    }
+
+    /// Walks a stack on; its user frames are in `walked` then.
+    fn walk(&mut self, walk: &mut Walk, dump: &Dump<'_>) -> StackEnd {
+        while self.walked.len() < walk.most {
+            let Some(frame) = self.place(walk.space, walk.lookup) else { return StackEnd::Lost };
+            self.walked.push(frame);
+            self.addresses.push(walk.registers.instruction_pointer());
+            let dso = self.frames.get(frame).dso;
+            let number = match self.rule(frame) {
+                Rule::Row(number) => number,
+                Rule::NotCovered => return StackEnd::NotCovered(dso),
+                Rule::NoTables | Rule::NotAsked => return StackEnd::NoTables(dso),
+            };
+            let before = walk.registers.stack_pointer();
+            let row = &self.rules.rows[number as usize];
+            walk.lookup = match row.step(&mut walk.registers, dump, walk.state) {
+                Ok(Caller::Nobody) => return StackEnd::Root,
+                Ok(Caller::At(address)) => {
+                    (walk.state, walk.signals) = (CodeState::Interrupted, walk.signals + 1);
+                    if walk.signals > MAX_SIGNALS {
+                        return StackEnd::Lost;
+                    }
+                    address
+                }
+                Ok(Caller::Before(address)) => {
+                    // A leaf function of arm64 need not have used any of the stack.
+                    let is_leaf = walk.state == CodeState::Interrupted
+                        && walk.registers.stack_pointer() == before;
+                    if walk.registers.stack_pointer() <= before && !is_leaf {
+                        return StackEnd::Lost;
+                    }
+                    walk.state = CodeState::Calls;
+                    address.wrapping_sub(1)
+                }
+                Err(NoCaller::Unreadable(address)) if address >= dump.start => {
+                    return StackEnd::Truncated;
+                }
+                Err(_) => return StackEnd::Lost,
+            };
+        }
+        StackEnd::Truncated
+    }
+
+    /// The frame of an address.
+    fn place(&mut self, space: Space, address: u64) -> Option<FrameId> {
+        // Code is in pages of many processes, at the same place in each.
+        let slot = (address ^ address >> 14) as usize % KNOWN_PLACES;
+        let known = self.places[slot];
+        if known.address == address && known.space == Some(space) {
+            return Some(known.frame);
+        }
+        let frame: Frame = self.profile.mappings.frame_in(space, address)?;
+        let frame = self.frames.intern(frame);
+        self.places[slot] = Place { address, space: Some(space), frame };
+        Some(frame)
+    }
+
+    fn rule(&mut self, frame: FrameId) -> Rule {
+        let Rules { of_frames, rows, numbers } = &mut self.rules;
+        if frame.index() >= of_frames.len() {
+            of_frames.resize(self.frames.len(), Rule::NotAsked);
+        }
+        let known = &mut of_frames[frame.index()];
+        if *known == Rule::NotAsked {
+            let Frame { dso, address } = self.frames.get(frame);
+            *known = match self.tables.get(&dso).map(|tables| tables.row(address)) {
+                Some(Some(row)) => Rule::Row(*numbers.entry(row.clone()).or_insert_with(|| {
+                    rows.push(row);
+                    rows.len() as u32 - 1
+                })),
+                Some(None) => Rule::NotCovered,
+                None => Rule::NoTables,
+            };
+        }
+        *known
+    }
+
+    /// The stack that was recorded, below the callers that were found: what of it ran in the kernel.
+    fn with_callers(&mut self, recorded: StackId) -> StackId {
+        let Self { stacks, frames, profile, inner, walked, .. } = self;
+        inner.clear();
+        inner.extend(stacks.frames(recorded));
+        let is_of_user = |frame: &FrameId| {
+            let dso = profile.dsos.get(frames.get(*frame).dso);
+            matches!(dso.kind, DsoKind::User | DsoKind::Vdso | DsoKind::Anon)
+        };
+        while let Some(outermost) = inner.last()
+            && (walked.first() == Some(outermost) || is_of_user(outermost))
+            && !walked.is_empty()
+        {
+            inner.pop();
+        }
+        let outermost_first = walked.iter().rev().chain(inner.iter().rev());
+        outermost_first.fold(Stacks::EMPTY, |stack, &frame| stacks.intern(stack, frame))
+    }
+}
