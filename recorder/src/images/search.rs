@@ -89,6 +89,7 @@ pub fn name_frames_with(
             break;
         }
     }
+    search.session.forget_held();
     search.find_supplementary(images)?;
     if args.vmlinux.is_none() {
         search.say_missing_kernels();

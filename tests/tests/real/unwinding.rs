@@ -179,6 +179,13 @@ fn recorded(test: &str) -> Option<Recorded> {
     Some(Recorded { recording: fs::read(recording).expect("it"), _folder: folder, files })
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unwound {
+    Nothing,
+    FromHeld,
+    FromRecording,
+}
+
 impl Recorded {
     fn open(&self) -> Session {
         let source = SliceSource::new(self.recording.as_slice());
@@ -193,14 +200,17 @@ impl Recorded {
         &self.recording[offset as usize..][..length as usize]
     }
 
-    /// Unwinds what can be; false if that is nothing.
-    fn unwind(&self, session: &mut Session) -> bool {
-        session.unwind_held() || self.read_again(session)
+    /// Unwinds what can be.
+    fn unwind(&self, session: &mut Session) -> Unwound {
+        match session.unwind_held() {
+            true => Unwound::FromHeld,
+            false => self.read_again(session),
+        }
     }
 
     /// The same without what was kept of stacks.
-    fn read_again(&self, session: &mut Session) -> bool {
-        let Some(unwinding) = session.unwinding() else { return false };
+    fn read_again(&self, session: &mut Session) -> Unwound {
+        let Some(unwinding) = session.unwinding() else { return Unwound::Nothing };
         let source = SliceSource::new(self.recording.as_slice());
         let opening = Opening::new(&[&source]).expect("it opens");
         let mut replay = opening.replay(StackDumps::Shown, unwinding.watcher());
@@ -209,7 +219,7 @@ impl Recorded {
         }
         replay.finish();
         session.take_unwound(unwinding);
-        true
+        Unwound::FromRecording
     }
 
     /// The stacks of all samples, as paths and addresses of their frames, and what is said.
@@ -237,7 +247,8 @@ fn whatever_the_order_of_files_stacks_are_the_same() {
     for file in &recorded.files {
         let _not_used = admit(&mut at_once, file);
     }
-    assert!(recorded.unwind(&mut at_once) && !recorded.unwind(&mut at_once));
+    assert_eq!(recorded.unwind(&mut at_once), Unwound::FromRecording);
+    assert_eq!(recorded.unwind(&mut at_once), Unwound::Nothing);
     at_once.name_all_frames();
     let expected = Recorded::stacks(&at_once);
     assert!(expected.0.iter().any(|stack| stack.len() > 20), "{:?}", expected.1);
@@ -248,6 +259,7 @@ fn whatever_the_order_of_files_stacks_are_the_same() {
     let expected_report = functions(&mut at_once);
 
     let count = recorded.files.len();
+    let mut went_on = 0;
     for first in 0..count {
         for step in [1, count - 1] {
             for unwind in [Recorded::unwind, Recorded::read_again] {
@@ -255,7 +267,7 @@ fn whatever_the_order_of_files_stacks_are_the_same() {
                 for number in 0..count {
                     let file = &recorded.files[(first + number * step) % count];
                     let _not_used = admit(&mut session, file);
-                    unwind(&recorded, &mut session);
+                    went_on += u32::from(unwind(&recorded, &mut session) == Unwound::FromHeld);
                     session.name_all_frames();
                 }
                 assert_eq!(Recorded::stacks(&session), expected, "from {first} by {step}");
@@ -263,6 +275,8 @@ fn whatever_the_order_of_files_stacks_are_the_same() {
             }
         }
     }
+
+    assert!(went_on > 0, "stacks that were kept were gone on with");
 
     let mut session = recorded.open();
     let mut images = Images::new(session.profile().dsos.clone());
@@ -285,7 +299,7 @@ fn whatever_the_order_of_files_stacks_are_the_same() {
             let _none = UnwindTables::from_bytes(identity, &bytes[..cut]);
         }
     }
-    assert!(recorded.unwind(&mut session));
+    assert_eq!(recorded.unwind(&mut session), Unwound::FromRecording);
     assert_eq!(Recorded::stacks(&session), expected);
 }
 

@@ -272,16 +272,29 @@ export class Calls {
   /** Unwinds what can be of all that are open; whether anything could. */
   async #unwindAll(slices: Slices): Promise<boolean> {
     slices.check();
-    let isUnwound = false;
-    // Any of them may be closed meanwhile.
-    for (const [session, side] of this.#openSessions.map((session) => [session, this.#sideOf(session)] as const)) {
+    const unwindOne = async (session: Session, side: ImagesSide): Promise<boolean> => {
       const parts = this.#parts.get(session);
-      if (parts !== undefined) {
-        await side.takeUnwindTables(slices);
-        const isOpen = (): void => side.checkOpen(slices);
-        isUnwound = (await unwind(session, parts, slices, isOpen)) || isUnwound;
-        side.askNames();
+      if (parts === undefined) {
+        return false;
       }
+      await side.takeUnwindTables(slices);
+      const isUnwound = await unwind(session, parts, slices, () => side.checkOpen(slices));
+      side.askNames();
+      return isUnwound;
+    };
+    let isUnwound = false;
+    const failures: unknown[] = [];
+    // Any of them may be closed meanwhile, and what became of one is none of the other's business.
+    for (const [session, side] of this.#openSessions.map((session) => [session, this.#sideOf(session)] as const)) {
+      try {
+        isUnwound = (await unwindOne(session, side)) || isUnwound;
+      } catch (error) {
+        slices.check();
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0 && !isUnwound) {
+      throw failures[0];
     }
     return isUnwound;
   }

@@ -176,54 +176,67 @@ fn derived_rows(profile: &Profile) -> Vec<DerivedRow> {
         let sample = profile.samples.get(row)?;
         profile.events.get(sample.event.index()).filter(|event| is_derived(event))?;
         let (recorded, why) = profile.stacks.get(sample.stack)?;
+        // SWITCH records alone have no stack.
+        if recorded == Stacks::EMPTY {
+            return None;
+        }
         Some(DerivedRow { row, recorded, why })
     };
     (0..profile.samples.len()).filter_map(derived).collect()
 }
 
 impl Session {
+    /// Gives back what was kept of stacks that wait for files: none is looked for any more.
+    pub fn forget_held(&mut self) {
+        self.unwound.held = Vec::new();
+    }
+
     /// Begins to unwind what can be: all samples with copies of their stacks, or when that was done before, those that
     /// wait for files that have come since. `None` if there are none.
     pub fn unwinding(&mut self) -> Option<Unwinding> {
-        let walker = self.walker_of_due()?;
+        let due = self.due()?;
+        // They are walked anew.
+        self.unwound.held.retain(|held| !due.takes(Some(&held.row)));
+        let walker = self.walker_of(due)?;
         Some(Unwinding(Rc::new(Some(walker).into())))
     }
 
     /// Unwinds what can be without the recording: stacks that were kept when they stopped. False if that is not all, or
     /// nothing.
     pub fn unwind_held(&mut self) -> bool {
-        let Some(mut walker) = self.walker_of_due() else { return false };
-        let is_due = |row: &UnwoundRow| walker.due.takes(Some(row));
-        let due = self.unwound.rows.iter().filter(|row| is_due(row)).count();
+        let Some(due) = self.due() else { return false };
+        let is_due = |row: &UnwoundRow| due.takes(Some(row));
+        let all = self.unwound.rows.iter().filter(|row| is_due(row)).count();
         let held = self.unwound.held.iter().filter(|held| is_due(&held.row)).count();
-        if due == 0 || held < due {
+        if all == 0 || held < all {
             return false;
         }
-        let (due, rest) =
+        let (due_now, rest): (Vec<HeldWalk>, _) =
             std::mem::take(&mut self.unwound.held).into_iter().partition(|held| is_due(&held.row));
         self.unwound.held = rest;
-        let due: Vec<HeldWalk> = due;
-        due.into_iter().for_each(|held| walker.resume(held));
+        let Some(mut walker) = self.walker_of(due) else { return false };
+        due_now.into_iter().for_each(|held| walker.resume(held));
         self.take_walker(walker);
         true
     }
 
-    /// Walks what is due now that there are the files that there are.
-    fn walker_of_due(&mut self) -> Option<Walker> {
+    /// What is due now that there are the files that there are.
+    fn due(&mut self) -> Option<Due> {
         if let Some(images) = self.images.take() {
             for dso in self.unwindable() {
                 self.take_unwind_tables(dso, images.unwind_tables(dso));
             }
             self.images = Some(images);
         }
-        let due = self.unwound.due()?;
-        let fresh = self.unwound.fresh.clone();
-        let before = Rc::clone(&self.unwound.rows);
-        let stay = self.unwound.held.iter().filter(|held| !due.takes(Some(&held.row)));
-        let held_bytes = stay.map(HeldWalk::size).sum();
+        self.unwound.due()
+    }
+
+    fn walker_of(&self, due: Due) -> Option<Walker> {
         let mut walker = self.walker()?;
-        (walker.due, walker.fresh, walker.before) = (due, fresh, before);
-        walker.held_bytes = held_bytes;
+        walker.due = due;
+        walker.fresh = self.unwound.fresh.clone();
+        walker.before = Rc::clone(&self.unwound.rows);
+        walker.held_bytes = self.unwound.held.iter().map(HeldWalk::size).sum();
         Some(walker)
     }
 
@@ -317,9 +330,6 @@ impl Session {
         let profile = Rc::make_mut(&mut self.profile);
         self.unwound.rows = Rc::default();
         let mut rows = Rc::unwrap_or_clone(before);
-        let mut again = Set::new();
-        again.extend(done.iter().map(|(row, _)| row.row));
-        self.unwound.held.retain(|held| !again.contains(&held.row.row));
         self.unwound.held.extend(held);
         for (row, stack) in done {
             profile.samples.set_stack(row.row as usize, stack);
@@ -374,10 +384,10 @@ impl Session {
                 let name = |dso| printable(self.profile.dsos.get(dso).name());
                 let why = match end {
                     StackEnd::NoTables(dso) => {
-                        format!("in {}, of which no file with unwind tables is here", name(dso))
+                        format!("in {} (no unwind tables here)", name(dso))
                     }
                     StackEnd::NotCovered(dso) => {
-                        format!("in code of {} that its unwind tables do not cover", name(dso))
+                        format!("in code of {} that its unwind tables leave out", name(dso))
                     }
                     StackEnd::NoRegisters => "of 32-bit programs or without registers".to_owned(),
                     _ => "where the copy contradicts the files".to_owned(),
@@ -390,10 +400,8 @@ impl Session {
                 more => format!("; and in {more} more"),
             };
             let message = format!(
-                "{} a stack that stops before the first function of its thread, of {} with a copy \
-                 of their stack: {}{more}.",
+                "{} a stack that stops before the first function of its thread: {}{more}.",
                 have(all),
-                grouped(rows),
                 reasons.join("; ")
             );
             say(WarningKind::NotUnwound, all, message);

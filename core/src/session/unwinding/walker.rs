@@ -65,6 +65,8 @@ pub(super) struct HeldWalk {
     walk: Walk,
     /// Innermost first; the last one is looked up again.
     walked: Box<[FrameId]>,
+    /// Where `bytes` begin.
+    start: u64,
     bytes: Box<[u8]>,
 }
 
@@ -185,26 +187,36 @@ impl Walker {
 
     /// Goes on with a stack that was held.
     pub fn resume(&mut self, held: HeldWalk) {
-        let HeldWalk { mut row, mut walk, walked, bytes } = held;
+        let HeldWalk { mut row, mut walk, walked, start, bytes } = held;
         self.addresses.clear();
         self.walked.clear();
         self.walked.extend_from_slice(&walked[..walked.len().saturating_sub(1)]);
-        let dump = Dump { start: walk.registers.stack_pointer(), bytes: &bytes };
+        let dump = Dump { start, bytes: &bytes };
         row.end = self.walk(&mut walk, &dump);
         self.hold(row, walk, &dump);
         self.finish(row);
     }
 
-    /// Keeps a stack that waits for a file, with what of its copy callers may need.
+    /// Keeps a stack that waits for a file that may come, with what of its copy callers may need.
     fn hold(&mut self, row: UnwoundRow, walk: Walk, dump: &Dump<'_>) {
-        let used = walk.registers.stack_pointer().wrapping_sub(dump.start);
+        let Some(dso) = row.end.waits_for() else { return };
+        let dso = self.profile.dsos.get(dso);
+        if dso.identity.is_none() || !matches!(dso.kind, DsoKind::User | DsoKind::Vdso) {
+            return;
+        }
+        // A signal may have come from another stack, or what is behind the end of this one be in use.
+        let used = match walk.signals {
+            0 => walk.registers.stack_pointer().wrapping_sub(dump.start),
+            _ => 0,
+        };
         let used = usize::try_from(used).unwrap_or(usize::MAX).min(dump.bytes.len());
         let left = dump.bytes.len() - used;
-        if row.end.waits_for().is_none() || self.held_bytes + left > MAX_HELD {
+        if self.held_bytes + left > MAX_HELD {
             return;
         }
         let (walked, bytes) = (self.walked.as_slice().into(), dump.bytes[used..].into());
-        let held = HeldWalk { row, walk, walked, bytes };
+        let start = dump.start.wrapping_add(used as u64);
+        let held = HeldWalk { row, walk, walked, start, bytes };
         self.held_bytes += held.size();
         self.held.push(held);
     }
