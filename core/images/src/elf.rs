@@ -8,6 +8,7 @@
 //! `object` knows the structs. Its `ReadCache` is not used: it keeps every range it ever read, and
 //! a malformed file can make it grow far beyond the file.
 
+use gimli::RunTimeEndian;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::read::{CompressedData, CompressionFormat};
@@ -199,6 +200,22 @@ impl Elf {
     /// The first section of this type that has bytes.
     pub fn section_of_kind(&self, kind: elf::SectionType) -> Option<&Section> {
         self.sections.iter().find(|section| section.kind == kind && section.has_bytes())
+    }
+
+    /// Its byte order, as gimli has it.
+    pub fn dwarf_endian(&self) -> RunTimeEndian {
+        match self.endian {
+            Endianness::Little => RunTimeEndian::Little,
+            Endianness::Big => RunTimeEndian::Big,
+        }
+    }
+
+    /// Bytes of an address.
+    pub fn address_size(&self) -> u8 {
+        match self.class {
+            Class::Elf32 => 4,
+            Class::Elf64 => 8,
+        }
     }
 
     /// The address that the file itself uses for the code at `offset`.

@@ -1,11 +1,11 @@
 //! Where functions begin, as all that can be unwound and all that has debug information knows: also
 //! those that have no symbol.
 
-use gimli::{BaseAddresses, EhFrameHdr, RunTimeEndian};
+use gimli::{BaseAddresses, EhFrameHdr};
 use perftab_perfdata::decode::ReadError;
 
 use super::dwarf::Budget;
-use super::elf::{Class, Elf};
+use super::elf::Elf;
 use super::image::Image;
 use super::unwinding::for_each_function;
 
@@ -28,20 +28,6 @@ pub(super) fn add(
     Ok(())
 }
 
-fn endian(elf: &Elf) -> RunTimeEndian {
-    match elf.endian {
-        object::Endianness::Little => RunTimeEndian::Little,
-        object::Endianness::Big => RunTimeEndian::Big,
-    }
-}
-
-fn address_size(elf: &Elf) -> u8 {
-    match elf.class {
-        Class::Elf32 => 4,
-        Class::Elf64 => 8,
-    }
-}
-
 /// The table in `.eh_frame_hdr`, which is sorted and need not be decoded.
 fn add_of_table(
     starts: &mut Vec<u64>,
@@ -52,7 +38,7 @@ fn add_of_table(
     let Some(section) = elf.section_with_bytes(".eh_frame_hdr") else { return Ok(()) };
     let bytes = image.section_within(elf, section, budget)?;
     let bases = BaseAddresses::default().set_eh_frame_hdr(section.address);
-    let header = EhFrameHdr::new(&bytes, endian(elf)).parse(&bases, address_size(elf));
+    let header = EhFrameHdr::new(&bytes, elf.dwarf_endian()).parse(&bases, elf.address_size());
     if let Some(table) = header.as_ref().ok().and_then(|header| header.table()) {
         let mut entries = table.iter(&bases);
         while let Ok(Some((start, _))) = entries.next() {

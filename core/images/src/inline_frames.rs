@@ -62,10 +62,7 @@ impl InlineFrames {
         symbols: &SymbolTable,
     ) -> Result<Option<Self>, ReadError> {
         let Some(elf) = image.elf().filter(|elf| has_dwarf(elf)) else { return Ok(None) };
-        let endian = match elf.endian {
-            object::Endianness::Little => RunTimeEndian::Little,
-            object::Endianness::Big => RunTimeEndian::Big,
-        };
+        let endian = elf.dwarf_endian();
         let budget = Budget::of_file(symbols.file_bytes().max(image.source().len()));
         budget.hold(symbols.memory() as u64).map_err(|_| over_budget())?;
         let layout = ModuleLayout::of(elf);

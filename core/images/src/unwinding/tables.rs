@@ -112,14 +112,8 @@ impl Form {
                 ".eh_frame" => Kind::EhFrame,
                 _ => Kind::DebugFrame,
             },
-            endian: match elf.endian {
-                object::Endianness::Little => RunTimeEndian::Little,
-                object::Endianness::Big => RunTimeEndian::Big,
-            },
-            address_size: match elf.class {
-                Class::Elf32 => 4,
-                Class::Elf64 => 8,
-            },
+            endian: elf.dwarf_endian(),
+            address_size: elf.address_size(),
             machine: UnwoundMachine::of_elf(elf.machine),
             address: section.address,
             text: text.map_or(0, |text| text.address),
