@@ -2,8 +2,8 @@
 //! kilobytes of the user stack, and the files that ran tell how to walk these.
 //!
 //! Copies are too large to keep, so the recording is read once more ([`Replay`](super::Replay)), and each sample is shown
-//! to an [`Unwinding`]. A stack ends where a file lacks. When that file has come, the same is done again for the
-//! samples that wait for it.
+//! to an [`Unwinding`]. A stack ends where a file lacks. When that file has come, it goes on: in the copy, if that was held, or else
+//! the same is done again for the samples that wait.
 //!
 //! ```text
 //! read ─▶ session.unwinding() ─▶ each sample again ─▶ session.take_unwound() ─▶ files for wanted DSOs ─▶ again

@@ -47,7 +47,6 @@ pub(super) struct Walker {
 }
 
 /// How far a stack was walked.
-#[derive(Clone)]
 struct Walk {
     space: Space,
     registers: Registers,
