@@ -250,10 +250,7 @@ impl Recording {
         watcher: SampleWatcher,
         go_on: &mut dyn FnMut() -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let sources = self.sources()?;
-        let mut replay = self.open_in(&sources)?.replay(dumps, watcher);
-        self.push_all(&sources, &mut replay, &mut |_| go_on())?;
-        replay.finish();
+        self.replay(dumps, watcher, &mut |_| go_on())?;
         go_on()
     }
 
@@ -265,16 +262,25 @@ impl Recording {
         }
         let Some(unwinding) = session.unwinding() else { return Ok(false) };
         let mut progress = Progress::begin("Unwinding", Unit::Bytes, Some(self.size));
-        let sources = self.sources()?;
-        let opening = self.open_in(&sources)?;
-        let mut replay = opening.replay(StackDumps::Shown, unwinding.watcher());
-        self.push_all(&sources, &mut replay, &mut |replay| {
+        self.replay(StackDumps::Shown, unwinding.watcher(), &mut |replay| {
             progress.update(replay.progress().bytes);
             Ok(())
         })?;
-        replay.finish();
         session.take_unwound(unwinding);
         Ok(true)
+    }
+
+    fn replay(
+        &self,
+        dumps: StackDumps,
+        watcher: SampleWatcher,
+        after_block: &mut dyn FnMut(&Replay) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let sources = self.sources()?;
+        let mut replay = self.open_in(&sources)?.replay(dumps, watcher);
+        self.push_all(&sources, &mut replay, after_block)?;
+        replay.finish();
+        Ok(())
     }
 
     /// Its files, `data` of a folder first.
