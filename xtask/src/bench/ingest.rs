@@ -5,7 +5,7 @@
 //! stacks, samples) and looks for no names. `report --no-inline` of perftab and of perf do that, and name and
 //! sort; perf cannot be told to stop before. linux-perf-data parses and sorts, and makes no stacks of it.
 
-use super::{Cost, Row, cost, repeats};
+use super::{Cost, PERF_REPORT, Row, cost, repeats};
 use crate::steps::{cargo, output, quiet, root, run, step, target};
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -201,11 +201,10 @@ fn measure(binary: &Path, peer: &Path, recording: &Path, runs: usize) -> Result<
     let repeat = repeats(fs::metadata(recording)?.len());
     let mut costs: [Vec<Cost>; 4] = Default::default();
     let command = |program| {
-        let perf = ["report", "--stdio", "--no-children", "-g", "none", "--no-inline", "-i"];
         let (mut command, args) = match program {
             Program::Info => (Command::new(binary), &["info", "--no-local"][..]),
             Program::Report => (Command::new(binary), &["report", "--no-inline"][..]),
-            Program::Perf => (Command::new("perf"), &perf[..]),
+            Program::Perf => (Command::new("perf"), &PERF_REPORT[..]),
             Program::LinuxPerfData => (Command::new(peer), &[][..]),
         };
         command.args(args).arg(recording);

@@ -25,6 +25,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// What the peer of a report is asked for: as much as perftab tells, and no call graphs.
+const PERF_REPORT: [&str; 7] =
+    ["report", "--stdio", "--no-children", "-g", "none", "--no-inline", "-i"];
+
 #[derive(Args)]
 pub struct BenchOptions {
     #[command(subcommand)]

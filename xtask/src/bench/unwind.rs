@@ -1,7 +1,7 @@
 //! What it costs to unwind copies of stacks, beside a `perf report` that unwinds none, and how far that goes.
 
 use super::goals::Row;
-use super::{Cost, cost};
+use super::{Cost, PERF_REPORT, cost};
 use crate::steps::{output, step};
 use anyhow::Result;
 use serde_json::Value;
@@ -16,12 +16,11 @@ pub fn goals(binary: &Path, recording: &Path, runs: usize) -> Result<Vec<Row>> {
         command.args(args).arg(recording);
         command
     };
-    let perf = ["report", "--stdio", "--no-children", "-g", "none", "--no-inline", "-i"];
     let mut costs: [Vec<Cost>; 2] = Default::default();
     step("Unwind with perftab, and report with perf, in turn", || {
         for _ in 0..runs {
             costs[0].push(cost(&command(binary, &["report", "--no-inline"]), 1)?);
-            costs[1].push(cost(&command(Path::new("perf"), &perf), 1)?);
+            costs[1].push(cost(&command(Path::new("perf"), &PERF_REPORT), 1)?);
         }
         Ok(())
     })?;
