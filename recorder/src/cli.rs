@@ -25,6 +25,8 @@ pub use buildid::{
     PurgeArgs, RemoveArgs, StoreArgs, VerifyArgs,
 };
 
+use perftab_core::session::CallerGuesses;
+
 use crate::record::RecordArgs;
 
 use crate::debuginfod_client::is_http;
@@ -139,6 +141,19 @@ pub struct NameArgs {
     /// Use names of another build, marked [forced]; or DSO=FILE
     #[arg(long, value_name = "FILE")]
     pub force_mismatched: Vec<PathBuf>,
+    /// Without unwind tables, guess callers by frame pointer; marked
+    #[arg(long)]
+    pub guess_callers: bool,
+}
+
+impl NameArgs {
+    /// Whether callers are guessed, each in turn: first come those that are certain.
+    pub fn guesses(&self) -> &'static [CallerGuesses] {
+        match self.guess_callers {
+            true => &[CallerGuesses::None, CallerGuesses::ByFramePointer],
+            false => &[CallerGuesses::None],
+        }
+    }
 }
 
 /// `perftab view`.

@@ -60,6 +60,34 @@ scene("a25 stacks become longer with each file, and are those of the report", as
   await tab.close();
 });
 
+scene("a25 callers are guessed by frame pointer if asked for, and marked", async () => {
+  if (!hasPerf) return;
+  const tab = await Tab.open(pathToFileURL(html).href, { browser: "own", offline: true });
+  await tab.drop(recording);
+  await tab.opened();
+  // The C library alone: the program's own code, which has frame pointers, stays without tables.
+  const libc = libraries.find((path) => path.includes("libc.so"));
+  await tab.drop(libc);
+  await tab.settled();
+  const reported = (...options) =>
+    named(parts.json("report", recording, "--json", "--no-local", "--image", libc, ...options).functions);
+  const guess = async (name) => {
+    await tab.page.locator(".warnings-button").click();
+    await tab.page.getByRole("button", { name }).click();
+    await tab.page.keyboard.press("Escape");
+    await tab.settled();
+  };
+  const isMarked = (list) => list.some((words) => words.startsWith("callers guessed by frame pointer"));
+  const [certain, guessed] = [reported(), reported("--guess-callers")];
+  assert.ok(!isMarked(certain) && isMarked(guessed), guessed.join("\n"));
+  assert.deepEqual(named(await tab.functions()), certain);
+  await guess("Guess callers by frame pointer");
+  await eventually(async () => assert.deepEqual(named(await tab.functions()), guessed));
+  await guess("Do not guess callers");
+  await eventually(async () => assert.deepEqual(named(await tab.functions()), certain));
+  await tab.close();
+});
+
 scene("a25 perftab view unwinds with the files of its machine, also those that stacks lead to", async () => {
   if (!hasPerf) return;
   const tab = await Tab.open(await parts.view(recording), { browser: "own" });

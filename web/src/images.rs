@@ -256,6 +256,16 @@ impl Session {
         self.0.unwindable().iter().map(|dso| dso.0).collect()
     }
 
+    /// Whether callers are guessed where files do not tell, from the next time on that stacks are unwound.
+    #[wasm_bindgen(js_name = guessCallers)]
+    pub fn guess_callers(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "CallerGuesses")] guesses: JsValue,
+    ) -> Result<(), JsValue> {
+        self.0.guess_callers(from_js(guesses)?);
+        Ok(())
+    }
+
     /// Unwinds what can be without the recording; false if that is not all, or nothing.
     #[wasm_bindgen(js_name = unwindHeld)]
     pub fn unwind_held(&mut self) -> bool {

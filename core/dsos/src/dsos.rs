@@ -28,32 +28,8 @@ pub enum DsoKind {
     Unmapped,
     /// Not code: in a link, the weight of what was left out below a call.
     Folded,
-    /// Not code: where stacks of time off the CPU end. Addresses are numbers of [`OffCpu::ALL`].
-    OffCpu,
-}
-
-/// Why a thread was off the CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OffCpu {
-    /// It waited for something.
-    Blocked,
-    /// It made room for another, and would have gone on.
-    Preempted,
-}
-
-impl OffCpu {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Blocked, Self::Preempted];
-    /// Path of the DSO that stands for it.
-    pub const DSO_PATH: &str = "[off-CPU]";
-
-    /// Name of the frame that stacks end in.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Blocked => "off-CPU: blocked",
-            Self::Preempted => "off-CPU: preempted",
-        }
-    }
+    /// Not code: what perftab has to say of a stack. Addresses are numbers of [`PseudoFrame`](crate::PseudoFrame).
+    Pseudo,
 }
 
 /// Where a recorded identity stands in the file.

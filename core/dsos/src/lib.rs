@@ -4,12 +4,14 @@
 
 mod dsos;
 mod module_name;
+mod pseudo_frame;
 
 use serde::{Deserialize, Serialize};
 
-pub use dsos::{Dso, DsoKind, Dsos, ExecutableMapping, KernelPlace, OffCpu, RecordedBy};
+pub use dsos::{Dso, DsoKind, Dsos, ExecutableMapping, KernelPlace, RecordedBy};
 pub use module_name::{is_module_name, module_name};
 pub use perftab_perfdata::identity::{ContentHash, Identity, MappedFrom};
+pub use pseudo_frame::{OffCpu, PseudoFrame};
 
 /// Makes types of positions in tables, so that one cannot be taken for another.
 #[macro_export]

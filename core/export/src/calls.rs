@@ -183,7 +183,7 @@ impl Codes {
 /// True of DSOs that stand for code that lies somewhere.
 pub(super) fn is_mapped(profile: &Profile, dso: DsoId) -> bool {
     match profile.dsos.get(dso).kind {
-        DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu => false,
+        DsoKind::Unmapped | DsoKind::Folded | DsoKind::Pseudo => false,
         DsoKind::User
         | DsoKind::Kernel
         | DsoKind::Module

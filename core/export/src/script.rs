@@ -12,7 +12,8 @@
 //!
 //! Lines after the first begin with a tab; an empty line ends the block. What was not recorded is
 //! `-` (cpu, time) or -1 (pid, tid). Addresses are hex, as the kernel wrote them: those of callers
-//! are return addresses, while their names are looked up one byte earlier, where the call is.
+//! are return addresses, while their names are looked up one byte earlier, where the call is. `[guessed]` stands before
+//! names of callers that were found by the frame pointer, `[forced]` before names of another build.
 
 use std::fmt::Write;
 
@@ -20,7 +21,7 @@ use perftab_names::{Inlining, Provenance, Symbols};
 use perftab_perfdata::decode::sample_tail::{Branch, BranchStack};
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::WatchedSample;
-use perftab_profile::{DsoKind, FrameId, Profile, StackId, Stacks};
+use perftab_profile::{DsoKind, FrameId, Profile, PseudoFrame, StackId, Stacks};
 
 /// Name of what has none.
 const UNKNOWN: &str = "[unknown]";
@@ -44,7 +45,8 @@ pub fn write_sample(
     }
     let mut frames = FramesOfWords::new(profile, sample, addresses.len());
     for address in addresses {
-        write_frame(profile, symbols, address, frames.next(), text);
+        let frame = frames.next();
+        write_frame(profile, symbols, address, frame, frames.found, text);
     }
     if let Some(branches) = sample.tail.branches.filter(|branches| !branches.is_empty()) {
         write_branches(&branches, text);
@@ -77,6 +79,7 @@ fn write_frame(
     symbols: &Symbols,
     address: u64,
     frame: Option<FrameId>,
+    found: Found,
     text: &mut String,
 ) {
     let Some(frame) = frame else {
@@ -88,6 +91,7 @@ fn write_frame(
         DsoKind::Unmapped => UNKNOWN.into(),
         _ => printable(&dso.path),
     };
+    let guessed = if found == Found::Guessed { "[guessed] " } else { "" };
     for level in symbols.levels(frame).iter().rev() {
         let function = symbols.function(level.function);
         let forced = if function.provenance == Provenance::Forced { "[forced] " } else { "" };
@@ -96,7 +100,7 @@ fn write_frame(
             Inlining::Inlined => "inlined",
             Inlining::Called => &dso,
         };
-        let _ = writeln!(text, "\t{address:16x} {forced}{name} ({place})");
+        let _ = writeln!(text, "\t{address:16x} {guessed}{forced}{name} ({place})");
     }
 }
 
@@ -136,11 +140,22 @@ fn write_raw(sample: &WatchedSample<'_>, text: &mut String) {
     text.push('\n');
 }
 
-/// The frame of each word of a chain: a frame in no mapping counts several.
+/// How a caller was found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// As was recorded, or as files tell.
+    Known,
+    /// By the frame pointer, or from there on.
+    Guessed,
+}
+
+/// The frame of each word of a chain: a frame in no mapping counts several, and one that is no code counts none.
 struct FramesOfWords<'a, I> {
     profile: &'a Profile,
     frames: I,
     run: Option<(FrameId, u64)>,
+    /// How the frame that came last was found.
+    found: Found,
 }
 
 impl<'a> FramesOfWords<'a, ()> {
@@ -149,7 +164,10 @@ impl<'a> FramesOfWords<'a, ()> {
         sample: &WatchedSample<'_>,
         words: usize,
     ) -> FramesOfWords<'a, impl Iterator<Item = FrameId> + use<'a>> {
-        let of = |stack| FramesOfWords { profile, frames: profile.stacks.frames(stack), run: None };
+        let of = |stack| {
+            let frames = profile.stacks.frames(stack);
+            FramesOfWords { profile, frames, run: None, found: Found::Known }
+        };
         // In a broken file some may have no frame; no word has the name of another then.
         let is_of_words = |&stack: &StackId| of(stack).take(words + 1).count() == words;
         of(sample.stack_in(profile).filter(is_of_words).unwrap_or(Stacks::EMPTY))
@@ -164,11 +182,20 @@ impl<I: Iterator<Item = FrameId>> Iterator for FramesOfWords<'_, I> {
             self.run = Some((frame, left - 1));
             return Some(frame);
         }
-        let id = self.frames.next()?;
-        let frame = self.profile.frames.get(id);
-        if self.profile.dsos.get(frame.dso).kind == DsoKind::Unmapped {
-            self.run = Some((id, frame.address.saturating_sub(1)));
+        loop {
+            let id = self.frames.next()?;
+            let frame = self.profile.frames.get(id);
+            match self.profile.dsos.get(frame.dso).kind {
+                DsoKind::Pseudo if frame.address == PseudoFrame::Guessed.number() => {
+                    self.found = Found::Guessed;
+                }
+                DsoKind::Pseudo => {}
+                DsoKind::Unmapped => {
+                    self.run = Some((id, frame.address.saturating_sub(1)));
+                    return Some(id);
+                }
+                _ => return Some(id),
+            }
         }
-        Some(id)
     }
 }

@@ -127,7 +127,7 @@ impl Family {
 pub fn hints(dso: &Dso, host: &Host, package: Option<&PackageNote>) -> Vec<Hint> {
     let id = match (dso.kind, dso.identity) {
         (
-            DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu | DsoKind::Anon | DsoKind::Jit,
+            DsoKind::Unmapped | DsoKind::Folded | DsoKind::Pseudo | DsoKind::Anon | DsoKind::Jit,
             _,
         ) => return Vec::new(),
         (_, None) => return vec![record_again()],

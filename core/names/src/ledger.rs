@@ -241,7 +241,7 @@ impl LedgerRow {
                 return Self::with_status(Status::Missing, Some(reason));
             }
             (_, Some(_)) => (Status::Missing, None),
-            (DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu, None) => {
+            (DsoKind::Unmapped | DsoKind::Folded | DsoKind::Pseudo, None) => {
                 (Status::NoIdentity, Some("no mapping contains these addresses"))
             }
             (DsoKind::Anon | DsoKind::Jit, None) => {

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use perftab_images::{
     AddressNames, DsoNaming, ForceError, ForcedAddresses, NamedLevel, NamingDepth,
 };
-use perftab_profile::{DsoId, DsoKind, FrameId, OffCpu, Profile, StringId, Strings};
+use perftab_profile::{DsoId, DsoKind, Frame, FrameId, Profile, PseudoFrame, StringId, Strings};
 
 use crate::frames_by_dso::FramesByDso;
 use crate::functions::{FunctionId, FunctionKey, Functions, Provenance};
@@ -107,7 +107,6 @@ impl Symbols {
     pub fn new(profile: &Profile) -> Self {
         let mut symbols = Self::default();
         symbols.extend(profile);
-        symbols.name_off_cpu_frames(profile);
         symbols
     }
 
@@ -122,19 +121,15 @@ impl Symbols {
         self.merged.extend(frames().map(Functions::of_frame));
         self.levels.extend(frames().map(|id| Level::plain(Functions::of_frame(id))));
         self.frames = FramesByDso::of(profile);
+        self.name_pseudo_frames(profile, known);
     }
 
-    /// The frames that stacks of time off the CPU end in are no code: they are called what they
-    /// stand for, and no file names them.
-    fn name_off_cpu_frames(&mut self, profile: &Profile) {
-        let off_cpu = profile.dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::OffCpu);
-        for (dso, _) in off_cpu {
-            for frame in self.frames_of(profile, dso).to_vec() {
-                let number = profile.frames.get(frame).address;
-                let Some(why) = OffCpu::ALL.into_iter().find(|&why| why as u64 == number) else {
-                    continue;
-                };
-                let function = self.named(dso, why.name(), Provenance::Embedded);
+    /// Frames that are no code are called what they stand for, and no file names them.
+    fn name_pseudo_frames(&mut self, profile: &Profile, from: usize) {
+        for (frame, Frame { dso, address }) in profile.frames.iter().skip(from) {
+            let is_pseudo = profile.dsos.get(dso).kind == DsoKind::Pseudo;
+            if let Some(pseudo) = PseudoFrame::of_number(address).filter(|_| is_pseudo) {
+                let function = self.named(dso, &pseudo.name(&profile.dsos), Provenance::Embedded);
                 self.set_known(frame, &[Level::plain(function)]);
             }
         }

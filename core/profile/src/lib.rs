@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 pub use perftab_dsos::{
     ContentHash, Dso, DsoId, DsoKind, Dsos, ExecutableMapping, Identity, KernelPlace, MappedFrom,
-    OffCpu, ProcessId, RecordedBy,
+    OffCpu, ProcessId, PseudoFrame, RecordedBy,
 };
 pub use perftab_perfdata::machine::{
     BpfProgram, Clocks, CoreKind, CpuCache, Distribution, EventGroup, Host, Machine, NumaNode, Pmu,

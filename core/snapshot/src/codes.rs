@@ -15,7 +15,7 @@ pub(super) const DSO_KINDS: [DsoKind; 7] = [
     DsoKind::Vdso,
     DsoKind::Jit,
     DsoKind::Anon,
-    DsoKind::OffCpu,
+    DsoKind::Pseudo,
 ];
 
 pub(super) const RECORDED_BY: [Option<RecordedBy>; 4] =

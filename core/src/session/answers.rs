@@ -383,7 +383,7 @@ impl Session {
         };
         let Frame { dso, address } = self.profile.frames.get(frame);
         let is_code = match self.profile.dsos.get(dso).kind {
-            DsoKind::Folded | DsoKind::OffCpu | DsoKind::Unmapped => false,
+            DsoKind::Folded | DsoKind::Pseudo | DsoKind::Unmapped => false,
             _ => self.fidelity.is_none() || !is_named(),
         };
         is_code.then(|| format!("{address:#x}"))

@@ -538,6 +538,6 @@ fn kind_name(kind: DsoKind) -> &'static str {
         DsoKind::Module => "module",
         DsoKind::Vdso => "vdso",
         DsoKind::Jit => "jit",
-        DsoKind::Anon | DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu => "anon",
+        DsoKind::Anon | DsoKind::Unmapped | DsoKind::Folded | DsoKind::Pseudo => "anon",
     }
 }

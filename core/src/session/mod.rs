@@ -90,7 +90,7 @@ pub use search::SearchResult;
 pub use share::{FidelityInfo, ShareWork, SharedLink};
 pub use time_order::TimeWindow;
 pub use times::{MarkRows, ScanStep};
-pub use unwinding::{StackWalk, Unwinding};
+pub use unwinding::{CallerGuesses, StackWalk, Unwinding};
 
 /// A recording or link that is open, and everything that is known of its names.
 pub struct Session {

@@ -158,8 +158,8 @@ impl NamesCounted {
     /// So many samples end in a frame, and so many pass through it.
     fn add(&mut self, profile: &Profile, symbols: &Symbols, frame: FrameId, leaf: u64, total: u64) {
         let dso = profile.frames.get(frame).dso;
-        if profile.dsos.get(dso).kind == DsoKind::Folded {
-            return; // It stands for frames that may have had names.
+        if matches!(profile.dsos.get(dso).kind, DsoKind::Folded | DsoKind::Pseudo) {
+            return; // It stands for frames that may have had names, or is none.
         }
         let coverage = &mut self.frames;
         coverage.frames = coverage.frames.saturating_add(total);
@@ -231,8 +231,7 @@ fn is_on(profile: &Profile, stack: StackId, dso: DsoId) -> bool {
     profile.stacks.frames(stack).any(|frame| profile.frames.get(frame).dso == dso)
 }
 
-/// True for what can be in a list of DSOs: an unmapped run is no file, nor is a folded rest or what
-/// is off the CPU.
+/// True for what can be in a list of DSOs: an unmapped run is no file, nor is a folded rest or what is no code.
 pub fn is_listed(dso: &Dso) -> bool {
-    !matches!(dso.kind, DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu)
+    !matches!(dso.kind, DsoKind::Unmapped | DsoKind::Folded | DsoKind::Pseudo)
 }

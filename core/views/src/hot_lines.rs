@@ -168,7 +168,7 @@ pub fn hot_lines(
     let mut own_code = Sum::default();
     let own = tree.ids().zip(&is_own_code).filter(|(_, is_own)| **is_own);
     own.for_each(|(id, _)| own_code.add(tree.self_sum(id)));
-    let is_code = |id| profile.dsos.get(symbols.function(id).dso).kind != DsoKind::OffCpu;
+    let is_code = |id| profile.dsos.get(symbols.function(id).dso).kind != DsoKind::Pseudo;
     set.iter().any(is_code).then_some(())?;
     let mut lines: Map<SourceLine, Heat> = Map::new();
     let mut instructions: Map<(DsoId, u64, SourceLine), Heat> = Map::new();

@@ -178,7 +178,7 @@ impl<'a> Labels<'a> {
     pub fn function_kind(&self, function: FunctionId) -> Kind {
         let function = self.symbols.function(function);
         match (self.profile.dsos.get(function.dso).kind, function.name) {
-            (DsoKind::Folded | DsoKind::OffCpu, _) | (_, Some(_)) => self.dso_kind(function.dso),
+            (DsoKind::Folded | DsoKind::Pseudo, _) | (_, Some(_)) => self.dso_kind(function.dso),
             (_, None) => Kind::Unnamed,
         }
     }
@@ -188,7 +188,7 @@ impl<'a> Labels<'a> {
         let dso = self.profile.dsos.get(id);
         match dso.kind {
             DsoKind::Folded => Kind::Folded,
-            DsoKind::OffCpu => Kind::Pseudo,
+            DsoKind::Pseudo => Kind::Pseudo,
             DsoKind::Unmapped => Kind::Unnamed,
             DsoKind::Kernel | DsoKind::Module => Kind::Kernel,
             DsoKind::Jit | DsoKind::Anon => Kind::Jit,

@@ -82,11 +82,14 @@ pub fn name_frames_with(
     if let Some(places) = &places {
         search.offer_local(places);
     }
-    loop {
-        search.unwind(recording, places.as_ref())?;
-        // Stacks may go on in what comes, and lead to other files.
-        if !search.fetch(Client::new(images, Patience::OfCommand))? {
-            break;
+    for &guesses in args.guesses() {
+        search.session.guess_callers(guesses);
+        loop {
+            search.unwind(recording, places.as_ref())?;
+            // Stacks may go on in what comes, and lead to other files.
+            if !search.fetch(Client::new(images, Patience::OfCommand))? {
+                break;
+            }
         }
     }
     search.session.forget_held();

@@ -2,7 +2,8 @@
 //! that say too little.
 
 use perf_event_open_sys::bindings as kernel;
-use perftab_core::session::{Opening, Session, StackDumps};
+use perftab_core::DsoKind;
+use perftab_core::session::{CallerGuesses, Opening, Session, StackDumps};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::error::WarningKind;
 use perftab_tests::open::open;
@@ -120,8 +121,14 @@ fn unwound(recording: &Recording, file: Vec<u8>) -> Session {
     let mut session = open(&bytes).expect("it opens");
     assert!(session.unwinding().is_none(), "there is no file yet");
     session.admit("seven", Box::new(SliceSource::new(file))).expect("it is of this build");
+    unwind(&mut session, &bytes);
+    session
+}
+
+/// Unwinds what can be, once.
+fn unwind(session: &mut Session, bytes: &[u8]) {
     let unwinding = session.unwinding().expect("there are stacks");
-    let source = SliceSource::new(bytes.as_slice());
+    let source = SliceSource::new(bytes);
     let opening = Opening::new(&[&source]).expect("it opens");
     let mut replay = opening.replay(StackDumps::Shown, unwinding.watcher());
     while let Some(wanted) = replay.wants() {
@@ -130,14 +137,25 @@ fn unwound(recording: &Recording, file: Vec<u8>) -> Session {
     replay.finish();
     session.take_unwound(unwinding);
     assert!(session.unwinding().is_none(), "all has been looked at");
-    session
 }
 
 /// The stack of a sample as places in the code, innermost first.
 fn stack(session: &Session, row: usize) -> Vec<u64> {
     let profile = session.profile();
     let stack = profile.samples.get(row).expect("a row").stack;
-    profile.stacks.frames(stack).map(|frame| profile.frames.get(frame).address - CODE).collect()
+    let frames = profile.stacks.frames(stack).map(|frame| profile.frames.get(frame));
+    let code = frames.filter(|frame| profile.dsos.get(frame.dso).kind != DsoKind::Pseudo);
+    code.map(|frame| frame.address - CODE).collect()
+}
+
+/// What views show of a stack, by the names that there are, outermost first.
+fn named(session: &Session, row: usize) -> Vec<String> {
+    let (profile, symbols) = (session.profile(), session.symbols());
+    let stack = profile.samples.get(row).expect("a row").stack;
+    let frames = profile.stacks.frames(stack);
+    let names = frames.map(|frame| symbols.function(symbols.merged(frame)).name.unwrap_or("code"));
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    names.into_iter().rev().collect()
 }
 
 /// What is said of stacks, with how many samples.
@@ -164,6 +182,8 @@ fn arm64_with_signed_return_addresses() {
     let session = unwound(&recording, arm64_file());
     assert_eq!(stack(&session, 0), [0x210, 0x14f, 0x4f]);
     assert_eq!(stack(&session, 1), [0x150]);
+    assert_eq!(named(&session, 0), ["code"; 3]);
+    assert_eq!(named(&session, 1), ["truncated after 24 bytes", "code"]);
     let said = said(&session);
     let [(WarningKind::TruncatedStacks, 1, _)] = &said[..] else { panic!("{said:?}") };
 }
@@ -203,12 +223,51 @@ fn samples_that_cannot_be_unwound_are_counted_and_looked_at_once() {
     assert_eq!(stack(&session, 0), [0x210]);
     assert_eq!(stack(&session, 3), [0x210, 0x84f]);
     assert_eq!(stack(&session, 4), [0x210]);
+    for (row, foot) in [
+        (0, "not unwound: 32-bit program, or no registers"),
+        (3, "stopped in seven: not in its unwind tables"),
+        (4, "stopped: the copied stack contradicts the files"),
+    ] {
+        assert_eq!(named(&session, row)[0], foot);
+    }
     let said = said(&session);
     let kinds: Vec<_> = said.iter().map(|(kind, samples, _)| (*kind, *samples)).collect();
     assert_eq!(kinds, [(WarningKind::NotUnwound, 4), (WarningKind::NotUnwound, 1)], "{said:?}");
     for part in ["2 of 32-bit programs", "1 in code of seven", "1 where the copy contradicts"] {
         assert!(said[0].2.contains(part), "{part}: {}", said[0].2);
     }
+}
+
+#[test]
+fn callers_are_guessed_only_if_asked_for_and_marked() {
+    let mut recording = recording("x86_64", X86_64);
+    let registers = |bp, ip| Some(Regs { abi: 2, values: vec![bp, STACK, BASE + ip] });
+    // No rules tell of 0x800. It has set up a frame pointer, and so has its caller, which has rules.
+    let frame = STACK + 8;
+    let words = [7, frame + 16, BASE + 0x250, frame + 32, BASE + 0x50];
+    recording.sample(0, &sample(10, registers(frame, 0x800), &words));
+    // Its frame pointer leads below the stack, is no multiple of eight, or leads to no code.
+    recording.sample(0, &sample(11, registers(STACK - 8, 0x800), &words));
+    recording.sample(0, &sample(12, registers(frame + 1, 0x800), &words));
+    recording.sample(0, &sample(13, registers(STACK, 0x800), &words));
+    let bytes = recording.file();
+    let mut session = unwound(&recording, x86_64_file());
+    let stopped = ["stopped in seven: not in its unwind tables", "code"];
+    (0..4).for_each(|row| assert_eq!(named(&session, row), stopped));
+
+    session.guess_callers(CallerGuesses::ByFramePointer);
+    unwind(&mut session, &bytes);
+    assert_eq!(stack(&session, 0), [0x800, 0x24f, 0x4f]);
+    let guessed = ["code", "code", "callers guessed by frame pointer", "code"];
+    assert_eq!(named(&session, 0), guessed);
+    (1..4).for_each(|row| assert_eq!(named(&session, row), stopped));
+    let [stops, guesses] = &said(&session)[..] else { panic!("{:?}", said(&session)) };
+    assert_eq!((stops.1, guesses.1), (3, 1));
+    assert!(guesses.2.contains("guessed by frame pointer"), "{guesses:?}");
+
+    session.guess_callers(CallerGuesses::None);
+    unwind(&mut session, &bytes);
+    assert_eq!(named(&session, 0), stopped);
 }
 
 /// Each frame needs a call's room on the stack, whatever rules say.

@@ -125,7 +125,7 @@ fn switch_records_alone_give_times_without_stacks() {
         let stack = profile.samples.get(row).expect("a row").stack;
         let dsos = profile.stacks.frames(stack).map(|frame| profile.frames.get(frame).dso);
         let kinds: Vec<_> = dsos.map(|dso| profile.dsos.get(dso).kind).collect();
-        assert_eq!(kinds, [DsoKind::OffCpu]);
+        assert_eq!(kinds, [DsoKind::Pseudo]);
     }
 }
 
@@ -225,7 +225,7 @@ fn stacks_are_those_of_leaving(profile: &Profile) {
     for sample in derived_rows(profile).map(sample) {
         let began = (sample.thread, sample.time_nanos - sample.weight);
         let (left_at, end) = profile.stacks.get(sample.stack).expect("a stack has an end");
-        assert_eq!(profile.dsos.get(profile.frames.get(end).dso).kind, DsoKind::OffCpu);
+        assert_eq!(profile.dsos.get(profile.frames.get(end).dso).kind, DsoKind::Pseudo);
         assert_eq!(at_switch.get(&began), Some(&left_at));
     }
 }

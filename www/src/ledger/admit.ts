@@ -3,7 +3,7 @@
 import { batch, signal } from "@preact/signals";
 import type { Session } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
-import type { DropReport, Facts, Rejection } from "../session/types.ts";
+import type { CallerGuesses, DropReport, Facts, Rejection } from "../session/types.ts";
 import { coverage, dsos, info, namesGeneration, selectedDso, session } from "../state/app.ts";
 import { roles, second } from "../compare/state.ts";
 import { runTask } from "../state/tasks.ts";
@@ -120,6 +120,15 @@ export async function refreshNames(): Promise<void> {
   }
 }
 
+/** Whether callers are guessed where no file tells of them. */
+export const callerGuesses = signal<CallerGuesses>("none");
+
+/** Unwinds again what this changes. */
+export async function guessCallers(guesses: CallerGuesses): Promise<void> {
+  callerGuesses.value = guesses;
+  await refreshNames();
+}
+
 /** Changes when stacks have become longer: they may have reached code that nothing was known of. */
 export const longerStacks = signal(0);
 
@@ -130,7 +139,7 @@ async function unwind(present: Session): Promise<boolean> {
     return false;
   }
   try {
-    return await runTask("Unwinding", (options) => present.call("unwind", {}, options));
+    return await runTask("Unwinding", (options) => present.call("unwind", { guesses: callerGuesses.peek() }, options));
   } catch (error) {
     if (error instanceof SessionError) {
       toast("error", `Stacks could not be unwound, as the recording could not be read again: ${error.message}.`);

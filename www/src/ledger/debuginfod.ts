@@ -274,8 +274,8 @@ async function askInTurn(row: DsoRow, server: Server, signal: AbortSignal): Prom
 }
 
 /** What a server is asked for: of a row no more than that. */
-export function idOf({ name, identity, build_id }: DsoRow): FetchRequest["dso"] {
-  return { name, identity, build_id };
+export function idOf({ name, kind, identity, build_id }: DsoRow): FetchRequest["dso"] {
+  return { name, kind, identity, build_id };
 }
 
 function setAnswers(id: string, said: readonly ServerAnswer[]): void {

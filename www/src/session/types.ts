@@ -8,6 +8,7 @@
 
 import type {
   Answer,
+  CallerGuesses,
   ComparedAnswer,
   ComparedQuestion,
   Coverage,
@@ -77,7 +78,7 @@ export interface FetchRequest {
   which?: ProfileSlot;
   server: Server;
   /** What is wanted. The session compares what comes with what was recorded, not with this. */
-  dso: Pick<DsoRow, "name" | "identity" | "build_id">;
+  dso: Pick<DsoRow, "name" | "kind" | "identity" | "build_id">;
 }
 
 /**
@@ -217,8 +218,8 @@ interface HostProtocol {
   fetchDebuginfod: { args: FetchRequest; result: FetchOutcome };
   /** Names the code of files that were fetched since. Until then views have the names that they had. */
   nameFrames: { args: Record<string, never>; result: null };
-  /** Unwinds what files that have come tell how to; whether anything could be. */
-  unwind: { args: Record<string, never>; result: boolean };
+  /** Unwinds what files that have come tell how to, and what can be guessed; whether anything could be. */
+  unwind: { args: { guesses: CallerGuesses }; result: boolean };
   /** Opens a recording beside the one that is open: it takes the place of another such. */
   openSecond: { args: { parts: File[] }; result: ProfileInfo };
   openSecondUrl: { args: Args<"openUrl">; result: ProfileInfo };

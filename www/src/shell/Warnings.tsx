@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { Fragment } from "preact";
+import { callerGuesses, guessCallers } from "../ledger/admit.ts";
 import type { ProfileInfo, Warning } from "../session/types.ts";
 import { info } from "../state/app.ts";
 import { count } from "../state/format.ts";
@@ -73,7 +74,7 @@ function Funnel({ profile }: { profile: ProfileInfo }): JSX.Element {
   );
 }
 
-function Kind({ of: { title, remedy, losses } }: { of: Losses }): JSX.Element {
+function Kind({ of: { kind, title, remedy, losses } }: { of: Losses }): JSX.Element {
   return (
     <tbody>
       {losses.map((loss, index) => (
@@ -85,10 +86,24 @@ function Kind({ of: { title, remedy, losses } }: { of: Losses }): JSX.Element {
           )}
           <Place loss={loss} />
           <td>{loss.message}</td>
-          {index === 0 && <td rowSpan={losses.length}>{remedy}</td>}
+          {index === 0 && (
+            <td rowSpan={losses.length}>
+              {remedy} {kind === "not-unwound" && <Guess />}
+            </td>
+          )}
         </tr>
       ))}
     </tbody>
+  );
+}
+
+/** What no file tells of may be guessed. */
+function Guess(): JSX.Element {
+  const guesses = callerGuesses.value;
+  return (
+    <button type="button" onClick={() => void guessCallers(guesses === "none" ? "by-frame-pointer" : "none")}>
+      {guesses === "none" ? "Guess callers by frame pointer" : "Do not guess callers"}
+    </button>
   );
 }
 

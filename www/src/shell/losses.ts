@@ -48,7 +48,7 @@ const REMEDIES: Record<Warning["kind"], string> = {
   "bad-section": COPY_AGAIN,
   unreadable: NEWER,
   unsupported: NEWER,
-  "not-unwound": "Open the recording with the files that ran.",
+  "not-unwound": "Add the files that ran.",
   lost: "Record at a lower frequency (-F) or with larger buffers (-m).",
   text: "Keep the recorder’s messages out of the file: 2>/dev/null.",
   "out-of-order": "Record with a single version of perf.",
@@ -56,7 +56,8 @@ const REMEDIES: Record<Warning["kind"], string> = {
   "unknown-event": "Record again with a single version of perf.",
   "build-id-conflict": RECORD_IDS,
   ambiguous: RECORD_IDS,
-  "truncated-stacks": "Raise kernel.perf_event_max_stack with sysctl and record again.",
+  "truncated-stacks":
+    "Raise kernel.perf_event_max_stack with sysctl, or copy more of the stack (--call-graph dwarf,BYTES), and record again.",
 };
 
 /** From this share of all samples on, what a loss concerns changes what one concludes. */

@@ -6,6 +6,7 @@ import type {
   AnswerTo,
   Args,
   ArgsOf,
+  CallerGuesses,
   ComparedMethod,
   Facts,
   HostMethod,
@@ -157,10 +158,10 @@ export class Calls {
       }
       return null;
     },
-    unwind: async (_, { slices }) => {
+    unwind: async ({ guesses }, { slices }) => {
       // What two read at once of one session would have the same numbers.
       const before = this.#unwinding;
-      const work = before.then(() => this.#unwindAll(slices));
+      const work = before.then(() => this.#unwindAll(guesses, slices));
       this.#unwinding = work.then(
         () => {},
         () => {},
@@ -270,7 +271,7 @@ export class Calls {
   }
 
   /** Unwinds what can be of all that are open; whether anything could. */
-  async #unwindAll(slices: Slices): Promise<boolean> {
+  async #unwindAll(guesses: CallerGuesses, slices: Slices): Promise<boolean> {
     slices.check();
     const unwindOne = async (session: Session, side: ImagesSide): Promise<boolean> => {
       const parts = this.#parts.get(session);
@@ -278,6 +279,7 @@ export class Calls {
         return false;
       }
       await side.takeUnwindTables(slices);
+      session.guessCallers(guesses);
       const isUnwound = await unwind(session, parts, slices, () => side.checkOpen(slices));
       side.askNames();
       return isUnwound;

@@ -71,7 +71,9 @@ export class ImagesSide {
 
   /** Asks a server for a DSO, and offers what comes. */
   fetch(request: FetchRequest, slices: Slices): Promise<ImagesProtocol["fetch"]["result"]> {
-    return this.#call("fetch", { ...request, unwinds: this.#session.hasStackDumps }, slices);
+    // Only stacks of user space are copied.
+    const unwinds = this.#session.hasStackDumps && ["user", "vdso"].includes(request.dso.kind);
+    return this.#call("fetch", { ...request, unwinds }, slices);
   }
 
   /** Names a DSO from a file that is not the one that ran. */

@@ -2,6 +2,8 @@
 
 use object::elf;
 
+use super::row::StackMemory;
+
 /// A machine whose stacks are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnwoundMachine {
@@ -40,6 +42,13 @@ impl UnwoundMachine {
         match self {
             Self::X86_64 => 7,
             Self::Aarch64 => 31,
+        }
+    }
+
+    fn frame_pointer(self) -> u16 {
+        match self {
+            Self::X86_64 => 6,
+            Self::Aarch64 => 29,
         }
     }
 
@@ -117,6 +126,20 @@ impl Registers {
         let Some(kept) = self.values.get_mut(usize::from(number)) else { return };
         *kept = value.unwrap_or_default();
         self.known = self.known & !(1 << number) | u64::from(value.is_some()) << number;
+    }
+
+    /// What the caller's frame is by the frame pointer, as compilers set it up (`-fno-omit-frame-pointer`): it leads to the
+    /// caller's frame pointer, with the return address behind that. Nothing tells whether this code does so.
+    pub fn follow_frame_pointer(&mut self, stack: &impl StackMemory) -> Option<u64> {
+        let number = self.machine.frame_pointer();
+        let frame = self.get(number).filter(|frame| frame % 8 == 0)?;
+        let end = frame.checked_add(16).filter(|_| frame >= self.stack_pointer())?;
+        let callers = stack.read(frame, 8)?;
+        let address = self.machine.address(stack.read(frame + 8, 8)?);
+        self.keep_only(0);
+        self.set(number, Some(callers));
+        self.set_pointers(end, address);
+        Some(address)
     }
 
     /// Only these are known any longer.

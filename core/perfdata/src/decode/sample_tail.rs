@@ -159,6 +159,8 @@ impl<'a> SampleTail<'a> {
 pub struct UserStack<'a> {
     /// What the kernel could copy, from the stack pointer on.
     pub bytes: &'a [u8],
+    /// How many bytes it would have copied of a stack that long.
+    pub most: usize,
     /// Where the field begins in the tail, and where it ends.
     span: (usize, usize),
 }
@@ -171,7 +173,11 @@ impl<'a> UserStack<'a> {
         let bytes = cursor.take_u64(size)?;
         let valid = if size == 0 { 0 } else { cursor.u64()? };
         let valid = usize::try_from(valid).unwrap_or(bytes.len()).min(bytes.len());
-        Ok(Self { bytes: &bytes[..valid], span: (start, all - cursor.rest().len()) })
+        Ok(Self {
+            bytes: &bytes[..valid],
+            most: bytes.len(),
+            span: (start, all - cursor.rest().len()),
+        })
     }
 }
 

@@ -35,8 +35,8 @@ use perftab_perfdata::format::attr::event_type;
 
 use super::event_names;
 use crate::{
-    DsoKind, Event, EventId, EventOrigin, Frame, FrameId, MappedFrom, OFF_CPU_TIME, OffCpu as Why,
-    PREEMPTED_TIME, Profile, Sample, StackId, ThreadId,
+    Event, EventId, EventOrigin, Frame, FrameId, OFF_CPU_TIME, OffCpu as Why, PREEMPTED_TIME,
+    Profile, PseudoFrame, Sample, StackId, ThreadId,
 };
 
 /// `PERF_COUNT_SW_CONTEXT_SWITCHES`.
@@ -286,8 +286,8 @@ impl OffCpu {
     fn ended_stack(&mut self, profile: &mut Profile, stack: StackId, why: Why) -> StackId {
         let Profile { dsos, frames, stacks, .. } = profile;
         let frame = *self.ends[why as usize].get_or_insert_with(|| {
-            let dso = dsos.intern(Why::DSO_PATH, DsoKind::OffCpu, MappedFrom::Nothing, None);
-            frames.intern(Frame { dso, address: why as u64 })
+            let dso = PseudoFrame::off_cpu_in(dsos);
+            frames.intern(Frame { dso, address: PseudoFrame::OffCpu(why).number() })
         });
         stacks.intern(stack, frame)
     }

@@ -39,7 +39,7 @@ use super::walker::Entry;
 use super::warnings::Warnings;
 use super::watch::Replay;
 use super::{Ingested, RecordCompression};
-use crate::{Identity, MappedFrom, Mark, MarkKind, Profile, StringId, WallClockTime};
+use crate::{Identity, MappedFrom, Mark, MarkKind, Profile, PseudoFrame, StringId, WallClockTime};
 
 /// What reads records that are in order, and everything they change.
 pub(super) struct Reader {
@@ -510,6 +510,10 @@ impl Reader {
         profile.recorder = self.features.recorder.clone();
         profile.clocks = self.features.clocks;
         profile.stack_dumps = self.stack_dumps;
+        if self.stack_dumps > 0 {
+            // For frames that say where stacks end, when they have been unwound.
+            PseudoFrame::unwinding_in(&mut profile.dsos);
+        }
         for (record_type, count) in self.records.iter() {
             let name = record_type.name().unwrap_or("UNKNOWN");
             *profile.records.entry(name).or_default() += count;

@@ -9,6 +9,7 @@
 //! read ─▶ session.unwinding() ─▶ each sample again ─▶ session.take_unwound() ─▶ files for wanted DSOs ─▶ again
 //! ```
 
+mod said;
 mod walker;
 
 use std::cell::RefCell;
@@ -18,20 +19,18 @@ use perftab_images::{Images, UnwindTables, UnwoundMachine};
 use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort_by_key, sort_by_numbers};
-use perftab_perfdata::text::{counted, grouped, printable};
 use perftab_profile::{
-    DsoId, Event, EventOrigin, FrameId, MappingsKept, Profile, StackId, Stacks, ThreadId,
+    DsoId, Event, EventOrigin, FrameId, MappingsKept, Profile, PseudoFrame, StackId, Stacks,
+    ThreadId,
 };
 use perftab_snapshot::Facts;
 use perftab_views::coverage::Uses;
+use serde::Deserialize;
 
 use walker::{Due, HeldWalk, Tables, Walker};
 
 use super::times::Times;
 use super::{SampleWatcher, Session, WatchedSample};
-
-/// DSOs that a message names.
-const NAMED: usize = 3;
 
 /// Where a stack that was unwound ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +56,27 @@ struct UnwoundRow {
     /// The stack that it was recorded with.
     recorded: StackId,
     end: StackEnd,
+    /// The DSO where the first caller was guessed.
+    guessed: Option<DsoId>,
+}
+
+impl UnwoundRow {
+    /// The DSO of which another file may tell how to go on.
+    fn waits_for(&self) -> Option<DsoId> {
+        self.guessed.or_else(|| self.end.waits_for())
+    }
+}
+
+/// Whether callers are guessed where files do not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum CallerGuesses {
+    /// A stack ends there.
+    #[default]
+    None,
+    /// It goes on by the frame pointer, as if the code had set one up. What is outside of there is marked.
+    ByFramePointer,
 }
 
 /// A sample of time off the CPU, which has the stack of the sample at the switch and one more frame.
@@ -78,6 +98,9 @@ pub(super) struct Unwound {
     fresh: Set<DsoId>,
     /// How often samples were looked at.
     passes: u32,
+    guesses: CallerGuesses,
+    /// What it was when samples were looked at last.
+    guessed: CallerGuesses,
     /// By row. Whoever unwinds more of them has a share, and may be gone before that is taken in.
     rows: Rc<Vec<UnwoundRow>>,
     /// Stacks that wait for a file, as far as there was room.
@@ -119,18 +142,33 @@ impl Unwound {
 
     /// Which samples are to be unwound now; `None` if no more can be.
     fn due(&self) -> Option<Due> {
-        if self.fresh.is_empty() {
+        if self.fresh.is_empty() && self.guesses == self.guessed {
             return None;
         }
         if self.passes == 0 {
             return Some(Due::All);
         }
-        let due = Due::WaitFor(self.fresh.clone());
+        let due = match self.guesses == self.guessed {
+            true => Due::WaitFor(self.fresh.clone()),
+            false => Due::Waiting,
+        };
         self.rows.iter().any(|row| due.takes(Some(row))).then_some(due)
     }
 }
 
 impl StackEnd {
+    /// The frame that says so in views; `copied` is how many bytes of the stack were to be copied.
+    fn foot(self, copied: u32) -> Option<PseudoFrame> {
+        Some(match self {
+            Self::Root => return None,
+            Self::Truncated => PseudoFrame::Truncated { copied },
+            Self::NoTables(dso) => PseudoFrame::NoUnwindTables(dso),
+            Self::NotCovered(dso) => PseudoFrame::NotCovered(dso),
+            Self::Lost => PseudoFrame::NoCaller,
+            Self::NoRegisters => PseudoFrame::NoRegisters,
+        })
+    }
+
     /// The DSO of which another file may tell how to go on.
     fn waits_for(self) -> Option<DsoId> {
         match self {
@@ -189,6 +227,11 @@ impl Session {
     /// Gives back what was kept of stacks that wait for files: none is looked for any more.
     pub fn forget_held(&mut self) {
         self.unwound.held = Vec::new();
+    }
+
+    /// Whether callers are guessed where files do not tell; stacks follow when they are unwound next.
+    pub fn guess_callers(&mut self, guesses: CallerGuesses) {
+        self.unwound.guesses = guesses;
     }
 
     /// Begins to unwind what can be: all samples with copies of their stacks, or when that was done before, those that
@@ -301,7 +344,8 @@ impl Session {
     fn walker(&self) -> Option<Walker> {
         let profile = &self.profile;
         let machine = self.machine().ok().filter(|_| profile.stack_dumps > 0)?;
-        Some(Walker::new(machine, Rc::clone(profile), self.unwound.tables.clone()))
+        let Unwound { tables, guesses, .. } = &self.unwound;
+        Some(Walker::new(machine, Rc::clone(profile), tables.clone(), *guesses))
     }
 
     /// Takes in what was unwound. Frames that are new are to be named.
@@ -312,13 +356,15 @@ impl Session {
     }
 
     fn take_walker(&mut self, walker: Walker) {
-        let Walker { mut frames, mut stacks, fresh, before, done, held, profile, .. } = walker;
+        let Walker { mut frames, mut stacks, fresh, before, done, held, profile, guesses, .. } =
+            walker;
         // Another one was taken in meanwhile: what this one has found is numbered otherwise.
         if !Rc::ptr_eq(&before, &self.unwound.rows) || !Rc::ptr_eq(&profile, &self.profile) {
             return;
         }
         drop(profile);
         self.unwound.passes += 1;
+        self.unwound.guessed = guesses;
         for dso in fresh.iter() {
             self.unwound.fresh.remove(dso);
         }
@@ -362,69 +408,7 @@ impl Session {
     fn say_what_is_not_unwound(&mut self) {
         let before = std::mem::take(&mut self.unwound.said);
         self.warnings.retain(|it| it.kind != WarningKind::NotUnwound && !before.contains(it));
-        let mut stopped: Map<StackEnd, u64> = Map::new();
-        for row in &*self.unwound.rows {
-            if !matches!(row.end, StackEnd::Root | StackEnd::Truncated) {
-                *stopped.entry(row.end).or_default() += 1;
-            }
-        }
-        let mut stopped: Vec<(StackEnd, u64)> =
-            stopped.iter().map(|(&end, &samples)| (end, samples)).collect();
-        sort_by_key(&mut stopped, |&(end, samples)| (std::cmp::Reverse(samples), end));
-        let all: u64 = stopped.iter().map(|(_, samples)| samples).sum();
-        let rows = self.unwound.rows.len() as u64;
-        let mut said = Vec::new();
-        let mut say = |kind, samples, message| {
-            let (count, samples) = (1, Some(samples));
-            said.push(Warning { kind, offset: None, count, samples, message });
-        };
-        let have = |samples| counted(samples, "sample has", "samples have");
-        if all > 0 {
-            let reasons = stopped.iter().take(NAMED).map(|&(end, samples)| {
-                let name = |dso| printable(self.profile.dsos.get(dso).name());
-                let why = match end {
-                    StackEnd::NoTables(dso) => {
-                        format!("in {} (no unwind tables here)", name(dso))
-                    }
-                    StackEnd::NotCovered(dso) => {
-                        format!("in code of {} that its unwind tables leave out", name(dso))
-                    }
-                    StackEnd::NoRegisters => "of 32-bit programs or without registers".to_owned(),
-                    _ => "where the copy contradicts the files".to_owned(),
-                };
-                format!("{} {why}", grouped(samples))
-            });
-            let reasons: Vec<String> = reasons.collect();
-            let more = match stopped.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                more => format!("; and in {more} more"),
-            };
-            let message = format!(
-                "{} a stack that stops before the first function of its thread: {}{more}.",
-                have(all),
-                reasons.join("; ")
-            );
-            say(WarningKind::NotUnwound, all, message);
-        }
-        let without = self.profile.stack_dumps.saturating_sub(rows);
-        if without > 0 {
-            let message = format!(
-                "{} a copy of the user stack that could not be used: it is empty, too much had to \
-                 wait for its turn, or the recording has changed since. Only the innermost user \
-                 frame is shown.",
-                have(without)
-            );
-            say(WarningKind::NotUnwound, without, message);
-        }
-        let truncated = self.unwound.truncated();
-        if truncated > 0 {
-            let message = format!(
-                "{} a stack that is longer than its copy: its outermost frames are missing. Record \
-                 with a larger one (--call-graph dwarf,BYTES, at most 65528).",
-                have(truncated)
-            );
-            say(WarningKind::TruncatedStacks, truncated, message);
-        }
+        let said = said::of(&self.profile, &self.unwound.rows);
         self.warnings.extend_from_slice(&said);
         self.unwound.said = said;
         sort_by_key(&mut self.warnings, |warning| warning.kind);

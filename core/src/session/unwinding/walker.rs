@@ -5,11 +5,13 @@ use std::rc::Rc;
 use perftab_images::{
     Caller, CodeState, NoCaller, Registers, Row, StackMemory, UnwindTables, UnwoundMachine,
 };
-use perftab_perfdata::decode::sample_tail::RegisterAbi;
+use perftab_perfdata::decode::sample_tail::{RegisterAbi, UserStack};
 use perftab_perfdata::map::{Map, Set};
-use perftab_profile::{DsoId, DsoKind, Frame, FrameId, Frames, Profile, Space, StackId, Stacks};
+use perftab_profile::{
+    DsoId, DsoKind, Frame, FrameId, Frames, Profile, PseudoFrame, Space, StackId, Stacks,
+};
 
-use super::{StackEnd, UnwoundRow, WatchedSample};
+use super::{CallerGuesses, StackEnd, UnwoundRow, WatchedSample};
 
 /// Frames that a stack may have beside one for each eight bytes of its copy, which is what a call takes.
 const SPARE_FRAMES: usize = 8;
@@ -27,6 +29,9 @@ pub(super) struct Walker {
     machine: UnwoundMachine,
     pub profile: Rc<Profile>,
     tables: Tables,
+    pub guesses: CallerGuesses,
+    /// The DSO of frames that say how a stack was unwound.
+    remarks: Option<DsoId>,
     pub frames: Frames,
     pub stacks: Stacks,
     pub due: Due,
@@ -56,6 +61,10 @@ struct Walk {
     signals: u32,
     /// Frames that it may have.
     most: usize,
+    /// Bytes that were to be copied.
+    copied: u32,
+    /// The DSO where the first caller was guessed.
+    guessed: Option<DsoId>,
 }
 
 /// A stack that waits for a file, with what is left of its copy.
@@ -81,6 +90,8 @@ pub(super) enum Due {
     All,
     /// Those that wait for one of these.
     WaitFor(Set<DsoId>),
+    /// Those that wait for any.
+    Waiting,
 }
 
 impl Due {
@@ -88,8 +99,9 @@ impl Due {
         match self {
             Self::All => true,
             Self::WaitFor(dsos) => {
-                known.and_then(|known| known.end.waits_for()).is_some_and(|dso| dsos.contains(&dso))
+                known.and_then(UnwoundRow::waits_for).is_some_and(|dso| dsos.contains(&dso))
             }
+            Self::Waiting => known.and_then(UnwoundRow::waits_for).is_some(),
         }
     }
 }
@@ -142,11 +154,18 @@ fn known_row(rows: &[UnwoundRow], row: u32) -> Option<&UnwoundRow> {
 }
 
 impl Walker {
-    pub fn new(machine: UnwoundMachine, profile: Rc<Profile>, tables: Tables) -> Self {
+    pub fn new(
+        machine: UnwoundMachine,
+        profile: Rc<Profile>,
+        tables: Tables,
+        guesses: CallerGuesses,
+    ) -> Self {
         let nowhere = Place { address: 0, space: None, frame: FrameId(0) };
         Self {
             machine,
             tables,
+            guesses,
+            remarks: PseudoFrame::known_unwinding_in(&profile.dsos),
             frames: profile.frames.clone(),
             stacks: profile.stacks.clone(),
             profile,
@@ -177,11 +196,11 @@ impl Walker {
         }
         let recorded = known.map_or(stack, |known| known.recorded);
         let Some((end, walk)) = self.unwind(sample) else { return };
-        let row = UnwoundRow { row, recorded, end };
-        if let Some((walk, dump)) = walk {
-            self.hold(row, walk, &dump);
+        let row = UnwoundRow { row, recorded, end, guessed: None };
+        match walk {
+            Some((walk, dump)) => self.finish(row, walk, &dump),
+            None => self.keep(row, 0),
         }
-        self.finish(row);
     }
 
     /// Goes on with a stack that was held.
@@ -192,8 +211,16 @@ impl Walker {
         self.walked.extend_from_slice(&walked[..walked.len().saturating_sub(1)]);
         let dump = Dump { start, bytes: &bytes };
         row.end = self.walk(&mut walk, &dump);
-        self.hold(row, walk, &dump);
-        self.finish(row);
+        self.finish(row, walk, &dump);
+    }
+
+    fn finish(&mut self, mut row: UnwoundRow, walk: Walk, dump: &Dump<'_>) {
+        let copied = walk.copied;
+        row.guessed = walk.guessed;
+        if row.guessed.is_none() {
+            self.hold(row, walk, dump);
+        }
+        self.keep(row, copied);
     }
 
     /// Keeps a stack that waits for a file that may come, with what of its copy callers may need.
@@ -221,9 +248,14 @@ impl Walker {
     }
 
     /// The stack of a row is what was walked.
-    fn finish(&mut self, row: UnwoundRow) {
-        let stack = self.with_callers(row.recorded);
+    fn keep(&mut self, row: UnwoundRow, copied: u32) {
+        let foot = row.end.foot(copied).and_then(|foot| self.remark(foot));
+        let stack = self.with_callers(row.recorded, foot);
         self.done.push((row, stack));
+    }
+
+    fn remark(&mut self, remark: PseudoFrame) -> Option<FrameId> {
+        Some(self.frames.intern(Frame { dso: self.remarks?, address: remark.number() }))
     }
 
     /// The addresses of user space on the stack of a sample, innermost first; none if it has no copy of it.
@@ -239,7 +271,7 @@ impl Walker {
     ) -> Option<(StackEnd, Option<(Walk, Dump<'a>)>)> {
         self.walked.clear();
         self.addresses.clear();
-        let bytes = sample.tail.user_stack?.bytes;
+        let UserStack { bytes, most, .. } = sample.tail.user_stack?;
         let space = sample.space_in(&self.profile)?;
         let registers = sample.tail.user_registers.filter(|it| it.abi == RegisterAbi::Bits64);
         let registers =
@@ -253,6 +285,8 @@ impl Walker {
             state: CodeState::Interrupted,
             signals: 0,
             most: bytes.len() / 8 + SPARE_FRAMES,
+            copied: u32::try_from(most).unwrap_or(u32::MAX),
+            guessed: None,
         };
         let end = self.walk(&mut walk, &dump);
         Some((end, Some((walk, dump))))
@@ -265,10 +299,15 @@ impl Walker {
             self.walked.push(frame);
             self.addresses.push(walk.registers.instruction_pointer());
             let dso = self.frames.get(frame).dso;
-            let number = match self.rule(frame) {
-                Rule::Row(number) => number,
-                Rule::NotCovered => return StackEnd::NotCovered(dso),
-                Rule::NoTables | Rule::NotAsked => return StackEnd::NoTables(dso),
+            let stopped = match self.rule(frame) {
+                Rule::Row(number) => Ok(number),
+                Rule::NotCovered => Err(StackEnd::NotCovered(dso)),
+                Rule::NoTables | Rule::NotAsked => Err(StackEnd::NoTables(dso)),
+            };
+            let number = match stopped {
+                Ok(number) => number,
+                Err(_) if self.guess(walk, dump, dso) => continue,
+                Err(end) => return end,
             };
             let before = walk.registers.stack_pointer();
             let row = &self.rules.rows[number as usize];
@@ -298,6 +337,26 @@ impl Walker {
             };
         }
         StackEnd::Truncated
+    }
+
+    /// Goes on by the frame pointer where no file tells how, if that is wanted and leads to code.
+    fn guess(&mut self, walk: &mut Walk, dump: &Dump<'_>, dso: DsoId) -> bool {
+        if self.guesses == CallerGuesses::None {
+            return false;
+        }
+        let mut caller = walk.registers.clone();
+        let address = caller.follow_frame_pointer(dump).filter(|&address| address != 0);
+        let Some(lookup) = address.map(|address| address - 1) else { return false };
+        if self.place(walk.space, lookup).is_none() {
+            return false;
+        }
+        (walk.registers, walk.lookup, walk.state) = (caller, lookup, CodeState::Calls);
+        if walk.guessed.is_none() {
+            walk.guessed = Some(dso);
+            let mark = self.remark(PseudoFrame::Guessed);
+            self.walked.extend(mark);
+        }
+        true
     }
 
     /// The frame of an address.
@@ -334,8 +393,9 @@ impl Walker {
         *known
     }
 
-    /// The stack that was recorded, below the callers that were found: what of it ran in the kernel.
-    fn with_callers(&mut self, recorded: StackId) -> StackId {
+    /// The stack that was recorded, below the callers that were found: what of it ran in the kernel. The foot is
+    /// outermost.
+    fn with_callers(&mut self, recorded: StackId, foot: Option<FrameId>) -> StackId {
         let Self { stacks, frames, profile, inner, walked, .. } = self;
         inner.clear();
         inner.extend(stacks.frames(recorded));
@@ -349,7 +409,9 @@ impl Walker {
         {
             inner.pop();
         }
-        let outermost_first = walked.iter().rev().chain(inner.iter().rev());
-        outermost_first.fold(Stacks::EMPTY, |stack, &frame| stacks.intern(stack, frame))
+        let callers = foot.as_ref().into_iter().chain(walked.iter().rev());
+        callers
+            .chain(inner.iter().rev())
+            .fold(Stacks::EMPTY, |stack, &frame| stacks.intern(stack, frame))
     }
 }

@@ -100,7 +100,7 @@ pub fn targets(session: &Session, which: DsoSelection) -> Vec<Target> {
         let is_file = match dso.kind {
             DsoKind::User | DsoKind::Kernel | DsoKind::Module | DsoKind::Vdso => true,
             DsoKind::Jit | DsoKind::Anon => false,
-            DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu => false,
+            DsoKind::Unmapped | DsoKind::Folded | DsoKind::Pseudo => false,
         };
         let is_of_process = matches!(dso.kind, DsoKind::User | DsoKind::Vdso);
         let may_be_hit = is_of_process && session.profile().stack_dumps > 0;

@@ -419,17 +419,20 @@ impl<'c> Drafts<'c, '_> {
             Part::SystemFunction => self.privacy.system_functions,
             _ => Disclosure::Included,
         };
-        let of_dso: Vec<Disclosure> = self.of_dso.iter().copied().map(disclosure_of).collect();
+        let of_dso = self.of_dso.clone();
         let functions = symbols.function_ids();
         let named = functions.filter_map(|id| {
             let function = symbols.function(id);
             Some((id, function.name?, of_dso[function.dso.index()]))
         });
-        let hidden = named.clone().filter(|&(_, _, disclosure)| disclosure == Disclosure::LeftOut);
+        let is_hidden = |part| disclosure_of(part) == Disclosure::LeftOut;
+        let hidden = named.clone().filter(|&(_, _, part)| is_hidden(part));
         let hidden = numbered("function", hidden.map(|(_, name, _)| name));
-        for (id, name, disclosure) in named {
-            let draft = match hidden.get(name) {
-                Some(alias) if disclosure == Disclosure::LeftOut => Draft::of_alias(name, alias),
+        for (id, name, part) in named {
+            let draft = match (hidden.get(name), part) {
+                (Some(alias), _) if is_hidden(part) => Draft::of_alias(name, alias),
+                // What is said of a stack may name a DSO.
+                (_, Part::Note) => self.redactor.message(name),
                 _ => self.redactor.name(name),
             };
             self.add(Slot::Function(id), draft);
