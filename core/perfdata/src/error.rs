@@ -144,6 +144,8 @@ pub enum WarningKind {
     NotUnwound,
     /// Stacks are deeper than what was recorded of them: samples lack their outermost frames.
     TruncatedStacks,
+    /// Code that was built without frame pointers was recorded by them: samples lack callers or have wrong ones.
+    NoFramePointers,
     /// Text stands among the records, which a recorder printed.
     Text,
     /// The kernel or the recorder lost samples.

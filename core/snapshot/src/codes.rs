@@ -37,7 +37,7 @@ pub(super) const STATUSES: [Status; 7] = [
 pub(super) const PROVENANCES: [Provenance; 3] =
     [Provenance::Matched, Provenance::Embedded, Provenance::Forced];
 
-pub(super) const WARNING_KINDS: [WarningKind; 18] = [
+pub(super) const WARNING_KINDS: [WarningKind; 19] = [
     WarningKind::Unfinished,
     WarningKind::Truncated,
     WarningKind::Unreadable,
@@ -56,6 +56,7 @@ pub(super) const WARNING_KINDS: [WarningKind; 18] = [
     WarningKind::NotUnwound,
     WarningKind::TruncatedStacks,
     WarningKind::PartRead,
+    WarningKind::NoFramePointers,
 ];
 
 pub(super) const EVENT_ORIGINS: [EventOrigin; 2] = [EventOrigin::Recorded, EventOrigin::Derived];
@@ -112,7 +113,8 @@ mod tests {
         let all = |kind: WarningKind| match kind {
             Unfinished | PartsMissing | Truncated | Damaged | Unpacking | BadSection
             | Unreadable | Unsupported | NotUnwound | TruncatedStacks | Text | Lost
-            | OutOfOrder | NoTime | UnknownEvent | BuildIdConflict | Ambiguous | PartRead => [
+            | OutOfOrder | NoTime | UnknownEvent | BuildIdConflict | Ambiguous | PartRead
+            | NoFramePointers => [
                 Unfinished,
                 PartsMissing,
                 Truncated,
@@ -131,6 +133,7 @@ mod tests {
                 BuildIdConflict,
                 Ambiguous,
                 PartRead,
+                NoFramePointers,
             ],
         };
         for kind in all(Lost) {

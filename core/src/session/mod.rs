@@ -16,6 +16,7 @@ mod diff;
 mod drawn;
 mod export;
 mod flame;
+mod frame_pointers;
 mod hot_lines;
 mod images_here;
 mod info;
@@ -140,11 +141,13 @@ impl Session {
         if compression == RecordCompression::Zstd {
             format.compression = "zstd";
         }
-        let warnings = share::printable_warnings(warnings);
+        let mut warnings = share::printable_warnings(warnings);
         let symbols = Symbols::new(&profile);
         let ledger = Ledger::new(&profile.dsos);
         let recorded = RecordedIdentities::new(&profile.dsos);
-        let Uses { frames: frame_uses, dsos } = Uses::of(&profile);
+        let Uses { frames: frame_uses, dsos, lost_callers } = Uses::of(&profile);
+        warnings.extend(frame_pointers::missing(&profile, &dsos, &lost_callers));
+        sort_by_key(&mut warnings, |warning| warning.kind);
         let facts = Facts::with_uses(&profile, dsos);
         let mut session = Self {
             profile: profile.into(),

@@ -321,7 +321,7 @@ impl CoverageWork {
 }
 
 impl Session {
-    fn named(&self, Uses { frames, dsos }: &Uses) -> FilteredCoverage {
+    fn named(&self, Uses { frames, dsos, .. }: &Uses) -> FilteredCoverage {
         let names = frames.names(&self.profile, &self.symbols);
         let used = dsos.iter().enumerate().filter(|(_, used)| used.samples > 0);
         let share = |(id, used): (usize, &DsoUse)| DsoShare {

@@ -77,6 +77,8 @@ pub struct Uses {
     pub frames: FrameUses,
     /// Of each DSO, by [`DsoId`].
     pub dsos: Vec<DsoUse>,
+    /// By [`DsoId`]: samples in which what called code of it lies in no mapping.
+    pub lost_callers: Vec<u64>,
 }
 
 impl Uses {
@@ -90,6 +92,13 @@ impl Uses {
         let classes = dso_classes(profile, slice).await;
         let mut of_frames = vec![(0_u64, 0_u64); profile.frames.len()];
         let mut dsos = vec![DsoUse::default(); profile.dsos.len()];
+        let mut lost_callers = vec![0_u64; profile.dsos.len()];
+        let unmapped = profile.dsos.iter().find(|(_, dso)| dso.kind == DsoKind::Unmapped);
+        let unmapped = unmapped.map(|(id, _)| id);
+        let is_unmapped = |stack: StackId| {
+            let innermost = profile.stacks.get(stack).map(|(_, frame)| profile.frames.get(frame));
+            innermost.is_some_and(|frame| Some(frame.dso) == unmapped)
+        };
         let mut totals = leaves.clone();
         // Prefixes have lower numbers: what passes through a stack is known when its turn comes.
         let mut from_the_last = 0..leaves.len();
@@ -103,6 +112,13 @@ impl Uses {
                 let of_frame = &mut of_frames[frame.index()];
                 *of_frame = (of_frame.0.saturating_add(leaf), of_frame.1.saturating_add(total));
                 let dso = profile.frames.get(frame).dso;
+                // Only stacks that have such words at all are looked at twice.
+                if unmapped.is_some_and(|it| classes[prefix.index()] & class(it) != 0)
+                    && is_unmapped(prefix)
+                {
+                    let lost = &mut lost_callers[dso.index()];
+                    *lost = lost.saturating_add(total);
+                }
                 let of_dso = &mut dsos[dso.index()];
                 of_dso.leaf_samples = of_dso.leaf_samples.saturating_add(leaf);
                 if classes[prefix.index()] & class(dso) == 0 || !is_on(profile, prefix, dso) {
@@ -111,7 +127,7 @@ impl Uses {
             }
         }
         let samples = totals.first().copied().unwrap_or_default();
-        Self { frames: FrameUses { uses: of_frames, samples }, dsos }
+        Self { frames: FrameUses { uses: of_frames, samples }, dsos, lost_callers }
     }
 }
 

@@ -75,6 +75,7 @@ fn finish(session: &Session) -> Outcome {
         WarningKind::BuildIdConflict
         | WarningKind::Ambiguous
         | WarningKind::Text
+        | WarningKind::NoFramePointers
         | WarningKind::NoTime => true,
         WarningKind::Unfinished
         | WarningKind::PartsMissing

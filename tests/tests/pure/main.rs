@@ -7,6 +7,7 @@ mod damage;
 mod decode;
 mod fixtures;
 mod forms;
+mod frame_pointers;
 mod images_side;
 mod link_times;
 mod link_vectors;

@@ -32,6 +32,7 @@ const TITLES: Record<Warning["kind"], string> = {
   "build-id-conflict": "Two build-ids for one DSO",
   ambiguous: "Ambiguous build-ids",
   "truncated-stacks": "Truncated stacks",
+  "no-frame-pointers": "No frame pointers",
 };
 
 const COPY_AGAIN = "Copy the file from the host again.";
@@ -56,6 +57,7 @@ const REMEDIES: Record<Warning["kind"], string> = {
   "unknown-event": "Record again with a single version of perf.",
   "build-id-conflict": RECORD_IDS,
   ambiguous: RECORD_IDS,
+  "no-frame-pointers": "Record with perf record --call-graph dwarf.",
   "truncated-stacks":
     "Raise kernel.perf_event_max_stack with sysctl, or copy more of the stack (--call-graph dwarf,BYTES), and record again.",
 };

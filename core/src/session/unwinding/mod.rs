@@ -391,7 +391,7 @@ impl Session {
         frames.drop_index();
         stacks.drop_index();
         (profile.frames, profile.stacks) = (frames, stacks);
-        let Uses { frames, dsos } = Uses::of(&self.profile);
+        let Uses { frames, dsos, .. } = Uses::of(&self.profile);
         self.frame_uses = frames;
         self.facts = Facts::with_uses(&self.profile, dsos).into();
         self.symbols.change().extend(&self.profile);
