@@ -68,6 +68,7 @@ pub use rejection::{Rejection, SameName};
 pub use supplementary::SupplementaryLink;
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
 pub use unwinding::{
-    Caller, CodeState, NoCaller, Registers, Row, StackMemory, UnwindTables, UnwoundMachine,
+    AddressBits, Caller, CodeState, NoCaller, Registers, Row, StackMemory, UnwindTables,
+    UnwoundMachine,
 };
 pub use whole::check_whole;

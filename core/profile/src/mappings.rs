@@ -200,6 +200,11 @@ impl Mappings {
         Some(self.locate_in(roots, address).ok()?.frame(address))
     }
 
+    /// The highest address in it at which anything is mapped.
+    pub fn highest_in(&self, Space(roots): Space) -> Option<u64> {
+        Some(self.last(roots.memory)?.end.saturating_sub(1))
+    }
+
     /// Whatever there is now is shared.
     pub(crate) fn all_shared(&self) -> OwnFrom {
         OwnFrom(self.branches.len() as u32)

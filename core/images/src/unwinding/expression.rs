@@ -220,7 +220,7 @@ mod tests {
     use gimli::constants::*;
 
     use super::*;
-    use crate::unwinding::UnwoundMachine;
+    use crate::unwinding::{AddressBits, UnwoundMachine};
 
     struct Memory;
 
@@ -237,7 +237,9 @@ mod tests {
             8 => Some(0x1234b),
             _ => None,
         };
-        let registers = Registers::new(UnwoundMachine::X86_64, of_perf).expect("both pointers");
+        let registers =
+            Registers::new(UnwoundMachine::X86_64, AddressBits::up_to(u64::MAX), of_perf)
+                .expect("both pointers");
         DwarfExpression::new(code).expect("short").value(first, &registers, &Memory)
     }
 

@@ -13,7 +13,7 @@ mod registers;
 mod row;
 mod tables;
 
-pub use registers::{Registers, UnwoundMachine};
+pub use registers::{AddressBits, Registers, UnwoundMachine};
 pub use row::{Caller, CodeState, NoCaller, Row, StackMemory};
 pub use tables::UnwindTables;
 pub(super) use tables::{FrameSections, for_each_function};

@@ -66,14 +66,18 @@ impl UnwoundMachine {
             Self::Aarch64 => 0x7ff << 19,
         }
     }
+}
 
-    /// A return address as it is jumped to. arm64 may sign it, in the bits that no address of user space has (the
-    /// lowest is 48: `PAC` with virtual addresses of 48 bits).
-    pub(super) fn address(self, value: u64) -> u64 {
-        match self {
-            Self::X86_64 => value,
-            Self::Aarch64 => value & ((1 << 48) - 1),
-        }
+/// How many bits addresses of user space have. arm64 signs return addresses in those above (`PAC`, in
+/// arch/arm64/include/asm/pointer_auth.h), and kernels for phones have 39 of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressBits(u32);
+
+impl AddressBits {
+    /// Of a kernel that has no more than what this address of user space needs: libraries and the vdso are near the
+    /// highest one.
+    pub fn up_to(highest: u64) -> Self {
+        Self((64 - highest.leading_zeros()).clamp(36, 52))
     }
 }
 
@@ -81,6 +85,7 @@ impl UnwoundMachine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registers {
     machine: UnwoundMachine,
+    bits: AddressBits,
     values: [u64; COUNT],
     /// Which are known, one bit each.
     known: u64,
@@ -89,8 +94,12 @@ pub struct Registers {
 impl Registers {
     /// `of_perf` tells the value of a register by perf's number; `None` if the stack pointer or the instruction pointer
     /// is not among them.
-    pub fn new(machine: UnwoundMachine, of_perf: impl Fn(u32) -> Option<u64>) -> Option<Self> {
-        let mut registers = Self { machine, values: [0; COUNT], known: 0 };
+    pub fn new(
+        machine: UnwoundMachine,
+        bits: AddressBits,
+        of_perf: impl Fn(u32) -> Option<u64>,
+    ) -> Option<Self> {
+        let mut registers = Self { machine, bits, values: [0; COUNT], known: 0 };
         for number in 0..COUNT as u16 {
             let perf = match machine {
                 UnwoundMachine::X86_64 => X86_64_OF_PERF.get(usize::from(number)).copied(),
@@ -105,6 +114,14 @@ impl Registers {
 
     pub(super) fn machine(&self) -> UnwoundMachine {
         self.machine
+    }
+
+    /// A return address as it is jumped to.
+    pub(super) fn unsigned(&self, address: u64) -> u64 {
+        match self.machine {
+            UnwoundMachine::X86_64 => address,
+            UnwoundMachine::Aarch64 => address & ((1 << self.bits.0) - 1),
+        }
     }
 
     /// Where the stack ends that a function has used so far.
@@ -135,7 +152,7 @@ impl Registers {
         let frame = self.get(number).filter(|frame| frame % 8 == 0)?;
         let end = frame.checked_add(16).filter(|_| frame >= self.stack_pointer())?;
         let callers = stack.read(frame, 8)?;
-        let address = self.machine.address(stack.read(frame + 8, 8)?);
+        let address = self.unsigned(stack.read(frame + 8, 8)?);
         self.keep_only(0);
         self.set(number, Some(callers));
         self.set_pointers(end, address);

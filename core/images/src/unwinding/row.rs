@@ -168,7 +168,7 @@ impl Row {
         if is_first {
             return Ok(Caller::Nobody);
         }
-        let returns = machine.address(returns.ok_or(NoCaller::Undefined)?);
+        let returns = registers.unsigned(returns.ok_or(NoCaller::Undefined)?);
         let stack = match self.saved.iter().any(|(number, _)| *number == machine.stack_pointer()) {
             true => caller.get(machine.stack_pointer()).ok_or(NoCaller::Undefined)?,
             false => cfa,

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use perftab_images::{
-    Caller, CodeState, NoCaller, Registers, Row, StackMemory, UnwindTables, UnwoundMachine,
+    AddressBits, Caller, CodeState, NoCaller, Registers, Row, StackMemory, UnwindTables,
+    UnwoundMachine,
 };
 use perftab_perfdata::decode::sample_tail::{RegisterAbi, UserStack};
 use perftab_perfdata::map::{Map, Set};
@@ -274,8 +275,9 @@ impl Walker {
         let UserStack { bytes, most, .. } = sample.tail.user_stack?;
         let space = sample.space_in(&self.profile)?;
         let registers = sample.tail.user_registers.filter(|it| it.abi == RegisterAbi::Bits64);
-        let registers =
-            registers.and_then(|known| Registers::new(self.machine, |number| known.get(number)));
+        let bits = AddressBits::up_to(self.profile.mappings.highest_in(space).unwrap_or(u64::MAX));
+        let registers = registers
+            .and_then(|known| Registers::new(self.machine, bits, |number| known.get(number)));
         let Some(registers) = registers else { return Some((StackEnd::NoRegisters, None)) };
         let dump = Dump { start: registers.stack_pointer(), bytes };
         let mut walk = Walk {
