@@ -5,6 +5,7 @@
 pub mod attr;
 pub mod compressed;
 pub mod cursor;
+pub mod data_source;
 pub mod event_format;
 pub mod features;
 pub mod header;
