@@ -5,6 +5,7 @@
 //! that a frame cannot be taken for a stack. Tables only grow while [`ingest`] fills them.
 #![forbid(unsafe_code)]
 
+mod accesses;
 mod bins;
 mod chunks;
 mod column;
@@ -37,6 +38,7 @@ pub use perftab_perfdata::machine::{
     Property, Recorder, WallClock,
 };
 
+pub use accesses::{Access, Accesses};
 pub use bins::{BinCell, BinTrack, BinsOf, TimeBins};
 pub use column::Column;
 pub use embedded::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
@@ -125,6 +127,8 @@ pub struct Profile {
     pub stacks: Stacks,
     /// Observations, in the order of time.
     pub samples: Samples,
+    /// Memory accesses that they were taken of.
+    pub accesses: Accesses,
     /// What was mapped where at each of them.
     pub mappings: Mappings,
     /// What was counted; derived events come after recorded ones.

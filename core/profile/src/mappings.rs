@@ -118,11 +118,19 @@ impl From<ProcessId> for MappedIn {
     }
 }
 
-/// What is mapped, and the code that was made at run time there.
+/// What is mapped, the code that was made at run time there, and data that no code can be in. Memory and
+/// data have no address in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SpaceRoots {
     pub memory: Root,
     pub code: Root,
+    pub data: Root,
+}
+
+impl SpaceRoots {
+    /// Nothing is mapped.
+    pub(crate) const EMPTY: Self =
+        Self { memory: Root::EMPTY, code: Root::EMPTY, data: Root::EMPTY };
 }
 
 /// An address space as it was: equal ones have the same mapped.
@@ -205,6 +213,12 @@ impl Mappings {
         Some(self.last(roots.memory)?.end.saturating_sub(1))
     }
 
+    /// The same of an address of data, which may also be where no code can be.
+    pub fn data_in(&self, Space(roots): Space, address: u64) -> Option<Frame> {
+        let in_code = || self.locate_in(roots, address).ok();
+        Some(self.at(roots.data, address).or_else(in_code)?.frame(address))
+    }
+
     /// Whatever there is now is shared.
     pub(crate) fn all_shared(&self) -> OwnFrom {
         OwnFrom(self.branches.len() as u32)
@@ -226,8 +240,9 @@ impl Mappings {
     pub(crate) fn keep_only<'a>(&mut self, present: impl Iterator<Item = &'a mut SpaceRoots>) {
         let mut copy = TreeCopy::of(self);
         for roots in present {
-            let SpaceRoots { memory, code } = *roots;
-            *roots = SpaceRoots { memory: copy.root(memory), code: copy.root(code) };
+            let SpaceRoots { memory, code, data } = *roots;
+            let (memory, code) = (copy.root(memory), copy.root(code));
+            *roots = SpaceRoots { memory, code, data: copy.root(data) };
         }
         let TreeCopy { mappings, branches, .. } = copy;
         let (states, kept) = (Vec::new(), MappingsKept::Present);
@@ -489,8 +504,7 @@ mod tests {
         own: OwnFrom,
     }
 
-    const EMPTY: Space =
-        Space { roots: SpaceRoots { memory: Root::EMPTY, code: Root::EMPTY }, own: OwnFrom(0) };
+    const EMPTY: Space = Space { roots: SpaceRoots::EMPTY, own: OwnFrom(0) };
 
     struct Random(u64);
 

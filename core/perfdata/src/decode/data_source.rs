@@ -111,6 +111,19 @@ impl DataSource {
         self.0
     }
 
+    /// The bits that the text of a part is made of.
+    pub fn only(self, part: AccessPart) -> Self {
+        let fields: &[Bits] = match part {
+            AccessPart::Operation => &[OPERATION],
+            AccessPart::Level => &[LEVEL, LEVEL_NUMBER, REMOTE, HOPS],
+            AccessPart::Snoop => &[SNOOP, SNOOP_MORE],
+            AccessPart::Tlb => &[TLB],
+            AccessPart::Lock => &[LOCK],
+            AccessPart::Blocked => &[BLOCKED],
+        };
+        Self(fields.iter().fold(0, |bits, &field| bits | self.field(field) << field.0))
+    }
+
     /// What is known of a part, as perf writes it.
     pub fn text(self, part: AccessPart) -> impl Display {
         PartText { source: self, part }
@@ -275,10 +288,7 @@ mod tests {
     fn texts_are_those_of_perf() {
         let known = [
             (0x0, "|OP No|LVL N/A|SNP N/A|TLB N/A|LCK No|BLK  N/A"),
-            (
-                0x102_2810_0142,
-                "|OP LOAD|LVL L1 or L1 hit|SNP None|TLB L1 hit|LCK No|BLK  N/A",
-            ),
+            (0x102_2810_0142, "|OP LOAD|LVL L1 or L1 hit|SNP None|TLB L1 hit|LCK No|BLK  N/A"),
             (
                 0x246_4a20_0442,
                 "|OP LOAD|LVL L2 or L3 hit|SNP Hit or Fwd|TLB L2 hit|LCK Yes|BLK  Data",
@@ -308,6 +318,21 @@ mod tests {
         };
         let texts: Vec<String> = (5..9).map(|number| level(number).to_string()).collect();
         assert_eq!(texts, ["L2 MHB hit", "Memory-side Cache hit", "L0 hit", "Uncached hit"]);
+    }
+
+    #[test]
+    fn parts_have_all_bits_that_their_text_needs_and_no_other() {
+        use AccessPart::*;
+        const PARTS: [AccessPart; 6] = [Operation, Level, Snoop, Tlb, Lock, Blocked];
+        let all = PARTS.map(|part| DataSource::new(u64::MAX).only(part).number());
+        assert_eq!(all.iter().fold(0, |bits, part| bits | part), (1 << HOPS.0 + HOPS.1) - 1);
+        assert_eq!(all.iter().map(|part| part.count_ones()).sum::<u32>(), HOPS.0 + HOPS.1);
+        for part in PARTS {
+            for number in [0, u64::MAX, 0x246_4a20_0442, 0x83a_0000_1040, 0x41a_9240_1082] {
+                let source = DataSource::new(number);
+                assert_eq!(source.only(part).text(part).to_string(), source.text(part).to_string());
+            }
+        }
     }
 
     #[test]

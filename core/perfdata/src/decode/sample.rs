@@ -17,6 +17,8 @@ pub struct RawSample<'a> {
     pub tid: u32,
     /// Nanoseconds of the recorder's clock.
     pub time_nanos: Option<u64>,
+    /// Address of data.
+    pub data_address: Option<u64>,
     /// Event id.
     pub id: Option<u64>,
     /// CPU.
@@ -103,6 +105,7 @@ pub fn decode<'a>(
         pid: layout.tid.map_or(Some(u32::MAX), half)?,
         tid: layout.tid.map_or(Some(u32::MAX), |place| half(place + 4))?,
         time_nanos: layout.time.and_then(word),
+        data_address: layout.data_address.and_then(word),
         id: layout.id.and_then(word),
         cpu: layout.cpu.and_then(half),
         period: layout.period.and_then(word),

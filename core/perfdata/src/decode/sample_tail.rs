@@ -208,6 +208,14 @@ pub enum Weight {
 }
 
 impl Weight {
+    /// The whole cost.
+    pub fn cost(self) -> u64 {
+        match self {
+            Self::Whole(cost) => cost,
+            Self::Parted(cost, ..) => cost.into(),
+        }
+    }
+
     /// `union perf_sample_weight` is declared for both byte orders so that the first part is the
     /// low half of the word.
     fn parted(word: u64) -> Self {

@@ -46,7 +46,7 @@ pub(super) struct AddressSpace {
 impl AddressSpace {
     /// An empty one.
     pub(super) fn new(version: Version) -> Self {
-        let roots = SpaceRoots { memory: Root::EMPTY, code: Root::EMPTY };
+        let roots = SpaceRoots::EMPTY;
         Self { roots, own: OwnFrom::default(), noted: None, version }
     }
 
@@ -57,13 +57,28 @@ impl AddressSpace {
     /// Puts `mapping` in; what it covers of others goes.
     pub(super) fn map(&mut self, all: &mut Mappings, mapping: Mapping, version: Version) {
         self.end_code(all, mapping.start..mapping.end, version);
+        self.unmap_data(all, mapping.start..mapping.end);
         self.roots.memory = all.with(self.roots.memory, mapping, self.own);
+    }
+
+    /// Puts in a mapping that no code can be in, and that only addresses of data are looked up in.
+    pub(super) fn map_data(&mut self, all: &mut Mappings, mapping: Mapping, version: Version) {
+        self.unmap(all, mapping.start..mapping.end, version);
+        self.roots.data = all.with(self.roots.data, mapping, self.own);
     }
 
     /// Nothing is mapped at these addresses any more.
     pub(super) fn unmap(&mut self, all: &mut Mappings, range: Range<u64>, version: Version) {
         self.end_code(all, range.clone(), version);
+        self.unmap_data(all, range.clone());
         self.unmap_memory(all, range, version);
+    }
+
+    /// Most recordings have none, and code is not concerned: the version stays.
+    fn unmap_data(&mut self, all: &mut Mappings, range: Range<u64>) {
+        if self.roots.data != Root::EMPTY {
+            self.roots.data = all.without(self.roots.data, range, self.own);
+        }
     }
 
     /// No memory is mapped at these addresses; code that is there stays.

@@ -2,10 +2,11 @@
 
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::attr::{SampleLayout, TrailerLayout};
+use perftab_perfdata::decode::data_source::DataSource;
 use perftab_perfdata::decode::off_cpu_sample::{self, OffCpuSample};
 use perftab_perfdata::decode::records::{DeferredCallChain, RecordHeader, SwitchDirection};
 use perftab_perfdata::decode::sample::{self, RawSample, Words};
-use perftab_perfdata::decode::sample_tail::{SampleTail, TailEnd};
+use perftab_perfdata::decode::sample_tail::{SampleTail, TailEnd, Weight};
 use perftab_perfdata::error::WarningKind;
 use perftab_perfdata::format::attr::sample_type;
 use perftab_perfdata::format::record::{
@@ -23,7 +24,7 @@ use super::tasks::{OUTSIDE, SampledTask};
 use super::user_part::UserPart;
 use super::walker::Entry;
 use super::watch::{Replay, RowAgain, SampleWatcher, WaitingRecord, WatchedSample};
-use crate::{EventId, Mappings, Sample, StackId, Stacks};
+use crate::{Access, EventId, Mappings, Sample, StackId, Stacks};
 
 /// A sample whose fields are known, before it is in the profile.
 struct DecodedSample<'a> {
@@ -40,6 +41,24 @@ impl DecodedSample<'_> {
     fn is_of_user(&self, mode: u16) -> bool {
         self.tail.as_ref().is_some_and(|tail| tail.user_registers.is_some())
             || has_user_part(mode, self.raw.call_chain)
+    }
+
+    /// The memory access that it was taken of, if it says anything of one.
+    fn access(&self) -> Option<Access> {
+        let address = self.raw.data_address;
+        let tail = self.tail.as_deref();
+        let source = tail.and_then(|tail| tail.data_source);
+        let cost = tail.and_then(|tail| tail.weight);
+        let physical_address = tail.and_then(|tail| tail.physical_address);
+        let page_size = tail.and_then(|tail| tail.data_page_size);
+        let has_any = [address, source, physical_address, page_size].iter().any(Option::is_some);
+        (has_any || cost.is_some()).then(|| Access {
+            address: address.unwrap_or(0),
+            source: source.map_or(DataSource::NONE, DataSource::new),
+            cost: cost.map_or(0, Weight::cost),
+            physical_address: physical_address.unwrap_or(0),
+            page_size: page_size.unwrap_or(0),
+        })
     }
 
     /// True if it has one row, and nothing asks for the stack of that before all has been read.
@@ -109,6 +128,9 @@ impl Reader {
         self.add_rows(entry, &decoded, row);
         let rows = first_row..self.next_row();
         let shown = self.replay.as_mut().map(Replay::take_rows);
+        if let (None, Some(access)) = (&shown, decoded.access()) {
+            rows.clone().for_each(|row| self.profile.accesses.push(row, access));
+        }
         let waiting_row = cookie.filter(|_| shown.is_none()).and(rows.clone().next());
         self.follow_switch(&decoded, row, waiting_row);
         if let Some(cookie) = cookie {
@@ -436,6 +458,7 @@ impl Reader {
                 weight,
                 thread,
                 ip: raw.ip,
+                data_address: raw.data_address,
                 call_chain: raw.call_chain,
                 deferred_chain,
                 user_part: *user_part,

@@ -12,7 +12,8 @@ use super::doubt::Mappings;
 use super::kernel::user_dso_kind;
 use crate::mappings::Mapping;
 use crate::{
-    DsoKind, ExecutableMapping, Namespaces, Process, ProcessId, Profile, StringId, Thread, ThreadId,
+    DsoKind, ExecutableMapping, MappedFrom, Namespaces, Process, ProcessId, Profile, StringId,
+    Thread, ThreadId,
 };
 
 /// Pid and tid of idle threads. A recorder in a PID namespace is told the same of every process
@@ -422,12 +423,18 @@ impl Tasks {
             _ => user_dso_kind(&mmap.path),
         };
         // A file that is read may hold bytecode, which call chains of Android name; the rest of
-        // a process's data (recorded with `perf record -d`) holds no code.
+        // a process's data (recorded with `perf record -d`) holds no code. What it is need not be told
+        // apart by process: no file names it.
         if mmap.access == MappingAccess::Data && kind != DsoKind::User {
-            // What it covers is gone all the same.
+            let dso = profile.dsos.intern(&mmap.path, kind, MappedFrom::Nothing, None);
+            let (start, page_offset) = (mmap.address, mmap.address);
             let version = Self::next_version(&mut self.versions);
             let space = &mut self.running(profile, mmap.pid).space;
-            space.unmap(&mut profile.mappings, mmap.address..end, version);
+            space.map_data(
+                &mut profile.mappings,
+                Mapping { start, end, page_offset, dso },
+                version,
+            );
             return;
         }
         let process = self.running(profile, mmap.pid).process;

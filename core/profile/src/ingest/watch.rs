@@ -115,6 +115,8 @@ pub struct WatchedSample<'a> {
     pub thread: ThreadId,
     /// Instruction pointer.
     pub ip: u64,
+    /// Address of data.
+    pub data_address: Option<u64>,
     /// Words of the call chain, markers included.
     pub call_chain: Words<'a>,
     /// The user part of the call chain, where the kernel took it later.

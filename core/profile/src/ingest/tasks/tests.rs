@@ -51,7 +51,16 @@ impl Machine {
         addresses.map(|address| space.find(mappings, address).map_or("", path))
     }
 
-    fn map_file(&mut self, pid: u32, (address, length, path): (u64, u64, &'static str)) {
+    fn map_file(&mut self, pid: u32, range: (u64, u64, &'static str)) {
+        self.map_as(pid, MappingAccess::Executable, range);
+    }
+
+    fn map_as(
+        &mut self,
+        pid: u32,
+        access: MappingAccess,
+        (address, length, path): (u64, u64, &'static str),
+    ) {
         let mmap = MmapRecord {
             pid,
             address,
@@ -59,7 +68,7 @@ impl Machine {
             page_offset: 0,
             path: Cow::Borrowed(path),
             mapped_from: MappedFrom::Nothing,
-            access: MappingAccess::Executable,
+            access,
         };
         self.tasks.map(&mut self.profile, &mmap);
     }
@@ -290,4 +299,38 @@ fn what_a_process_had_mapped_is_known_of_its_samples_for_ever() {
     });
     let (app, next) = (Some(("/opt/app", 0x234)), Some(("/opt/next", 0x234)));
     assert_eq!(found.collect::<Vec<_>>(), [None, app, app, None, None, next, None]);
+}
+
+#[test]
+fn memory_without_code_is_found_by_addresses_of_data_alone() {
+    let mut machine = Machine::default();
+    let whole = (0x1000, 0x4000, "/opt/app");
+    machine.fork((10, 10), (1, 1));
+    machine.map_file(10, whole);
+    machine.map_as(10, MappingAccess::Data, (0x2000, 0x1000, "[heap]"));
+    machine.map_as(10, MappingAccess::Data, (0x3000, 0x1000, "/opt/table"));
+    assert_eq!(machine.found(10, [0x1800, 0x2800, 0x3800]), ["/opt/app", "", "/opt/table"]);
+    // What comes later covers what was there, of whatever kind.
+    machine.map_file(10, (0x2800, 0x800, "/opt/late"));
+    machine.map_as(10, MappingAccess::Data, (0x4800, 0x1000, "//anon"));
+    machine.fork((11, 11), (10, 10));
+    machine.map_file(10, whole);
+    let spaces = [10, 11].map(|pid| {
+        let task = machine.tasks.sampled(&mut machine.profile, pid, pid);
+        machine.profile.threads.thread(task.thread).process
+    });
+    machine.profile.mappings.settle();
+    let Profile { dsos, mappings, .. } = &machine.profile;
+    let data = |process: ProcessId, address| {
+        let space = mappings.space_at(process.into(), 0)?;
+        let frame = mappings.data_in(space, address)?;
+        Some((dsos.get(frame.dso).path.as_str(), frame.address))
+    };
+    let of = |process| [0x1800, 0x2400, 0x2900, 0x3800, 0x4400, 0x5400].map(|at| data(process, at));
+    let app = |at| Some(("/opt/app", at));
+    let anon = Some(("//anon", 0x5400));
+    let [first, child] = spaces;
+    assert_eq!(of(first), [app(0x800), app(0x1400), app(0x1900), app(0x2800), app(0x3400), anon]);
+    let (heap, late, table) = (("[heap]", 0x2400), ("/opt/late", 0x100), ("/opt/table", 0x800));
+    assert_eq!(of(child), [app(0x800), Some(heap), Some(late), Some(table), app(0x3400), anon]);
 }
