@@ -48,6 +48,8 @@ pub struct AddedImage {
 pub(super) struct Build {
     images: Vec<MatchedImage>,
     symbols: SymbolTable,
+    /// Read at the first look-up; empty if they cannot be.
+    objects: OnceCell<SymbolTable>,
     supplementary: Option<Rc<SupplementaryImage>>,
     /// Read at the first look-up.
     inline_frames: OnceCell<DebugInformation>,
@@ -204,6 +206,7 @@ impl Build {
             }
         }
         self.frame_sections = OnceCell::new();
+        self.objects = OnceCell::new();
         gives.functions &= self.symbols.has_functions();
         if gives.inlines {
             self.inline_frames = OnceCell::new();
@@ -218,6 +221,10 @@ impl Build {
 
     pub fn symbols(&self) -> &SymbolTable {
         &self.symbols
+    }
+
+    pub fn objects(&self) -> &SymbolTable {
+        self.objects.get_or_init(|| SymbolTable::of_objects(&self.images).unwrap_or_default())
     }
 
     pub fn frame_sections(&self) -> &Rc<FrameSections> {

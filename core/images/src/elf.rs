@@ -223,6 +223,17 @@ impl Elf {
         svma_in(&self.segments, offset)
     }
 
+    /// The same of data. The last page of what is mapped of a file goes on in memory, behind what the file
+    /// has: with variables that are zero at first.
+    pub fn svma_of_data(&self, offset: FileOffset) -> Option<Svma> {
+        let zeros = || {
+            let last = self.segments.iter().rev().find(|segment| segment.kind == elf::PT_LOAD)?;
+            let at = offset.0.checked_sub(last.offset).filter(|&at| at < last.memory_size)?;
+            Some(Svma(at.wrapping_add(last.address)))
+        };
+        self.svma_from_file_offset(offset).or_else(zeros)
+    }
+
     /// Calls `each` for every entry of the symbol table `table`, whose bytes these are.
     pub fn for_each_symbol(&self, table: &[u8], each: impl FnMut(RawSymbol)) {
         match self.class {

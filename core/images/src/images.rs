@@ -19,6 +19,7 @@ use super::function_code::FunctionCode;
 use super::image::{Image, NotAnImage};
 use super::matched_image::MatchedImage;
 use super::naming::{DsoNaming, ForcedAddresses};
+use super::objects::MatchedObjects;
 use super::recorded::RecordedIdentities;
 use super::rejection::Rejection;
 use super::supplementary::SupplementaryLink;
@@ -177,6 +178,12 @@ impl Images {
             *naming = DsoNaming::new(dso, depth);
         }
         answer
+    }
+
+    /// Names addresses of the data of a DSO; `None` if no file does.
+    pub fn name_objects(&self, dso: DsoId, addresses: &[u64]) -> Option<MatchedObjects> {
+        (dso.index() < self.dsos.len())
+            .then(|| self.files.name_objects(dso, self.dsos.get(dso), addresses))?
     }
 
     /// How the callers of the code of a DSO are found; `None` if no file tells.

@@ -20,7 +20,8 @@
 //! loaded when the copy was made, and nothing in it says which.
 //!
 //! Sizes are not recorded: a symbol reaches to the next one, as perf has it
-//! (`symbols__fixup_end` in `tools/perf/util/symbol.c`). Data ends a function but is not named.
+//! (`symbols__fixup_end` in `tools/perf/util/symbol.c`). Data ends a function, and names only addresses
+//! of data.
 
 use perftab_perfdata::sorting::sort_by_numbers;
 use std::fmt;
@@ -55,11 +56,11 @@ pub struct Kallsyms {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KallsymsSymbol {
     pub start: u64,
-    /// Where the next one begins; of what has no name where it begins itself.
+    /// Where the next one begins; of data, and of all but the last at one address, where it begins itself.
     pub end: u64,
     /// Where its name begins in [`Kallsyms::names`].
     pub name: u32,
-    /// `STT_FUNC`, or `STT_OBJECT` for what is not named.
+    /// `STT_FUNC`, or `STT_OBJECT` for what names no code.
     pub kind: SymbolType,
     pub bind: SymbolBind,
 }

@@ -30,6 +30,7 @@ mod kernel_module;
 mod mapped_code;
 mod matched_image;
 mod naming;
+mod objects;
 mod offer;
 mod perf_map;
 mod placement;
@@ -62,6 +63,7 @@ pub use naming::{
     AddressNames, DsoNaming, FileNumber, ForcedAddresses, FunctionNumber, MatchedNames, NamedLevel,
     NamingDepth, PLT_SUFFIX,
 };
+pub use objects::MatchedObjects;
 pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
 pub use recorded::RecordedIdentities;
 pub use rejection::{Rejection, SameName};

@@ -19,7 +19,7 @@ use crate::address::Svma;
 use crate::demangle::demangle;
 use crate::dso_images::{Build, DsoImages};
 use crate::forced::{ForceError, ForcedNames};
-use crate::symbol_table::{Symbol, SymbolKind};
+use crate::symbol_table::{Symbol, SymbolKind, SymbolTable};
 
 /// What stands behind the name of a function in another DSO where an entry of a linkage table jumps to it.
 pub const PLT_SUFFIX: &str = "@plt";
@@ -129,6 +129,12 @@ impl DsoNaming {
         self.dso
     }
 
+    /// The names of these symbols may take this much.
+    pub(super) fn bound_texts(&mut self, symbols: &SymbolTable) {
+        let texts = TEXTS.saturating_add(symbols.file_bytes()).min(MOST_TEXTS);
+        self.texts_left.get_or_insert(texts);
+    }
+
     /// Whether so many bytes more may be kept.
     fn keep(&mut self, bytes: usize) -> bool {
         let left = self.texts_left.get_or_insert(TEXTS);
@@ -183,7 +189,7 @@ impl DsoNaming {
     }
 
     /// The function of a symbol; `None`: its name would be one text too many.
-    fn met_symbol(
+    pub(super) fn met_symbol(
         &mut self,
         symbol: &Symbol<'_>,
         names: &mut AddressNames,
@@ -252,8 +258,7 @@ impl DsoImages {
         let build = self.build(naming.dso)?;
         let identity = self.of(naming.dso).first()?.identity();
         let placement = build.placement(dso).ok()?;
-        let texts = TEXTS.saturating_add(build.symbols().file_bytes()).min(MOST_TEXTS);
-        naming.texts_left.get_or_insert(texts);
+        naming.bound_texts(build.symbols());
         let mut names = AddressNames::of_so_many(addresses.len());
         for address in addresses {
             naming.look_up(build, placement.svma(address), &mut names);
@@ -285,13 +290,13 @@ impl ForcedNames {
 }
 
 impl AddressNames {
-    fn of_so_many(addresses: usize) -> Self {
+    pub(super) fn of_so_many(addresses: usize) -> Self {
         let (lengths, levels) = (Vec::with_capacity(addresses), Vec::with_capacity(addresses));
         Self { lengths, levels, ..Self::default() }
     }
 
     /// One level, without file and line.
-    fn push_one(&mut self, function: Option<FunctionNumber>) {
+    pub(super) fn push_one(&mut self, function: Option<FunctionNumber>) {
         self.levels.push(NamedLevel { function, file: None, line: None });
         self.lengths.push(1);
     }

@@ -153,6 +153,16 @@ impl<'a> Placement<'a> {
         }
     }
 
+    /// The same of an address of data. Where the code of a file was moved, nothing tells where its data
+    /// is, and of a module it is not known.
+    pub fn svma_of_data(&self, kind: DsoKind, address: u64) -> Option<Svma> {
+        match self {
+            Self::Segments(elf) => elf.svma_of_data(FileOffset(address)),
+            Self::Slide(_) if kind == DsoKind::Kernel => self.svma(address),
+            Self::Slide(_) | Self::Module { .. } => None,
+        }
+    }
+
     /// The address in the file; `None` if the file has nothing there.
     pub fn svma(&self, address: u64) -> Option<Svma> {
         match self {

@@ -1,4 +1,5 @@
-//! The functions of an ELF file by address: `.symtab`, `.dynsym` and the procedure linkage table.
+//! The functions of an ELF file by address: `.symtab`, `.dynsym` and the procedure linkage table. Its objects
+//! are a table of their own, which only data accesses want.
 //!
 //! Which of several names at one address is chosen, which entries count as functions and how far
 //! one without a size reaches follow perf (tools/perf/util/symbol.c and symbol-elf.c, Linux 6.1),
@@ -121,6 +122,14 @@ impl ElfFile<'_> {
 /// In [`SymbolTable::owners`]: a gap.
 const NOTHING: u32 = u32::MAX;
 
+/// What symbols are read of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Functions,
+    /// Variables and tables; not those of threads, which have no address of their own.
+    Objects,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     start: u64,
@@ -155,6 +164,17 @@ impl SymbolTable {
 
     /// The same of images whose right to give names somebody else answers for.
     pub(super) fn of(images: &[&Image]) -> Result<Self, ReadError> {
+        Self::about(Subject::Functions, images)
+    }
+
+    /// The objects of one build, not its functions: where data is, and what it is called. As in perf,
+    /// one without a size names nothing.
+    pub(super) fn of_objects(images: &[MatchedImage]) -> Result<Self, ReadError> {
+        let images: Vec<&Image> = images.iter().map(MatchedImage::image).collect();
+        Self::about(Subject::Objects, &images)
+    }
+
+    fn about(subject: Subject, images: &[&Image]) -> Result<Self, ReadError> {
         let files: Vec<ElfFile<'_>> = images.iter().filter_map(|it| ElfFile::of(it)).collect();
         let bytes = images.iter().map(|image| image.source().len());
         let file_bytes = bytes.fold(0, u64::saturating_add);
@@ -162,21 +182,25 @@ impl SymbolTable {
         let mut table = Self { file_bytes, ..Self::default() };
         let with = |kind| files.iter().find(|file| file.elf.section_of_kind(kind).is_some());
         if let Some(file) = with(elf::SHT_SYMTAB) {
-            table.add_symbols(file, elf::SHT_SYMTAB, &budget)?;
+            table.add_symbols(subject, file, elf::SHT_SYMTAB, &budget)?;
         }
         let mut dynamic = None;
         if let Some(file) = with(elf::SHT_DYNSYM) {
-            dynamic = table.add_symbols(file, elf::SHT_DYNSYM, &budget)?;
+            dynamic = table.add_symbols(subject, file, elf::SHT_DYNSYM, &budget)?;
         }
-        table.extend_sizeless(&files, &budget)?;
+        match subject {
+            Subject::Functions => table.extend_sizeless(&files, &budget)?,
+            Subject::Objects => table.sort(),
+        }
         // Lists of symbols have other addresses than files, so only one of all counts.
         if table.entries.is_empty()
             && let Some(list) = images.iter().find(|image| image.elf().is_none())
         {
-            table.add_list(list)?;
+            table.add_list(subject, list)?;
         }
         table.choose_names();
-        for ElfFile { image, elf, .. } in &files {
+        let with_plt = files.iter().filter(|_| subject == Subject::Functions);
+        for ElfFile { image, elf, .. } in with_plt {
             if table.add_plt(image, elf, dynamic.as_ref(), &budget)? == PltNames::Added {
                 break;
             }
@@ -261,6 +285,7 @@ impl SymbolTable {
 
     fn add_symbols<'a>(
         &mut self,
+        subject: Subject,
         file: &ElfFile<'a>,
         kind: elf::SectionType,
         budget: &Budget,
@@ -278,7 +303,7 @@ impl SymbolTable {
             self.note_reference(&symbol, base);
             if self.entries.len() < MAX_SYMBOLS
                 && held.is_ok()
-                && let Some(entry) = self.entry(file, symbol, base, table)
+                && let Some(entry) = self.entry(subject, file, symbol, (base, table))
             {
                 held = budget.hold_one::<(Entry, u64, u32)>();
                 self.entries.push(entry);
@@ -318,7 +343,7 @@ impl SymbolTable {
     }
 
     /// The symbols of what is no ELF file.
-    fn add_list(&mut self, image: &Image) -> Result<(), ReadError> {
+    fn add_list(&mut self, subject: Subject, image: &Image) -> Result<(), ReadError> {
         self.addresses = Addresses::AtRunTime;
         match image.content() {
             Content::Elf(_) => {}
@@ -327,13 +352,21 @@ impl SymbolTable {
                 self.references.text = kallsyms.address_of("_text");
                 self.references.stext = kallsyms.address_of("_stext");
                 let Some(base) = self.add_text(names.to_vec()) else { return Ok(()) };
-                let functions = symbols.iter().filter(|symbol| symbol.kind == elf::STT_FUNC);
-                self.entries.extend(functions.take(MAX_SYMBOLS).filter_map(|symbol| {
+                let kind = match subject {
+                    Subject::Functions => elf::STT_FUNC,
+                    Subject::Objects => elf::STT_OBJECT,
+                };
+                let behind = symbols.iter().skip(1).map(|next| next.start).chain([0]);
+                let meant = symbols.iter().zip(behind).filter(|(symbol, _)| symbol.kind == kind);
+                self.entries.extend(meant.take(MAX_SYMBOLS).filter_map(|(symbol, next)| {
                     let rank = Rank { bind: symbol.bind, kind: symbol.kind, table: Table::Symbols };
                     let name = base.checked_add(symbol.name)?;
-                    Some(Entry { start: symbol.start, end: symbol.end, name, rank })
+                    // Of objects at one address the last reaches to the next.
+                    let end = if subject == Subject::Objects { next } else { symbol.end };
+                    Some(Entry { start: symbol.start, end, name, rank })
                 }));
             }
+            Content::PerfMap if subject == Subject::Objects => {}
             Content::PerfMap => {
                 let map = PerfMap::read(image.source())?;
                 let Some(base) = self.add_text(map.text) else { return Ok(()) };
@@ -362,10 +395,10 @@ impl SymbolTable {
 
     fn entry(
         &self,
+        subject: Subject,
         file: &ElfFile<'_>,
         symbol: RawSymbol,
-        base: u32,
-        table: Table,
+        (base, table): (u32, Table),
     ) -> Option<Entry> {
         let elf = file.elf;
         let section = elf.sections.get(usize::from(symbol.section.0));
@@ -373,10 +406,12 @@ impl SymbolTable {
         if [elf::SHN_UNDEF, elf::SHN_ABS].contains(&symbol.section) || symbol.name == 0 {
             return None;
         }
-        match symbol.kind {
-            elf::STT_FUNC | elf::STT_GNU_IFUNC => {}
+        match (subject, symbol.kind) {
+            (Subject::Functions, elf::STT_FUNC | elf::STT_GNU_IFUNC) => {}
             // Labels of code written in assembly; perf's `elf_sym__is_label`.
-            elf::STT_NOTYPE if section.is_some_and(is_text) && !symbol.is_hidden() => {}
+            (Subject::Functions, elf::STT_NOTYPE)
+                if section.is_some_and(is_text) && !symbol.is_hidden() => {}
+            (Subject::Objects, elf::STT_OBJECT) => {}
             _ => return None,
         }
         // What marks the end of a section is not in the one behind it.
@@ -393,6 +428,7 @@ impl SymbolTable {
             Some(_) => {}
         }
         let start = match (&file.layout, elf.machine) {
+            _ if subject == Subject::Objects => symbol.value,
             (Some(layout), _) => layout.code_address(&symbol)?,
             // The lowest bit says that the code is Thumb.
             (None, elf::EM_ARM) if symbol.kind != elf::STT_NOTYPE => symbol.value & !1,

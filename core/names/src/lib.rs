@@ -5,6 +5,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod data_names;
 mod frames_by_dso;
 mod functions;
 mod hints;
@@ -14,6 +15,7 @@ mod matched_symbols;
 mod naming_work;
 mod symbols;
 
+pub use data_names::{DataNames, DataObject};
 pub use functions::{ByFunction, FunctionId, Provenance};
 pub use hints::{Hint, hints};
 pub use ledger::{Attempt, Ledger, LedgerRow, Status};
