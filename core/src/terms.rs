@@ -1,6 +1,7 @@
 //! What questions and answers of a session are put in: types of core's parts that hosts name.
 
 pub use perftab_dsos::module_name;
+pub use perftab_export::script::Field;
 pub use perftab_export::{Events, ExportRequest, Format};
 pub use perftab_images::{
     ForceError, FunctionCode, Image, ImageContents, Kallsyms, Machine, NamingDepth, NotAnImage,
@@ -8,16 +9,18 @@ pub use perftab_images::{
     stamped_kallsyms,
 };
 pub use perftab_names::{FileId, FunctionId, Status};
+pub use perftab_perfdata::decode::data_source::AccessPart;
 pub use perftab_profile::{ContentHash, Dso, DsoId, DsoKind, EventGroup, Identity, RecordedBy};
 pub use perftab_snapshot::{
     CarriedPayload, Carrier, Disclosure, HotPlace, PackedText, Privacy, Rename, ShareOptions,
     SharedPart, SharedTexts, SnapshotError, Times, TooSmall, find as find_payload, is_page,
     may_be_text,
 };
-pub use perftab_views::breakdown::Key;
+pub use perftab_views::breakdown::{Key, Measure};
 pub use perftab_views::compare::{
     Basis, ChangeKey, ChangeOrder, ComparedGraph, ComparedSide, Relation,
 };
+pub use perftab_views::data_access::AccessKey;
 pub use perftab_views::filter::{RangeSide, TimeRange};
 pub use perftab_views::flame_graph::FlameGraph;
 pub use perftab_views::function_ref::{DsoRef, FunctionRef};

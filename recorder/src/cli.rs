@@ -9,6 +9,7 @@ mod filter;
 mod perf_options;
 mod privacy;
 mod report;
+mod script;
 mod share;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub use diff::{DiffArgs, DiffBasis, DiffSort};
 pub use filter::{FilterArgs, TimeSpan};
 pub use report::{ReportArgs, SortKey};
+pub use script::ScriptArgs;
 pub use share::{LinkContentArgs, LinkTimes, ShareArgs};
 
 pub use buildid::{
@@ -186,27 +188,6 @@ pub struct InfoArgs {
     #[command(flatten)]
     pub images: NameArgs,
 }
-
-/// `perftab script`.
-#[derive(Debug, Args)]
-#[command(after_help = SCRIPT_OUTPUT)]
-pub struct ScriptArgs {
-    /// The recording.
-    #[command(flatten)]
-    pub input: InputArgs,
-    /// Sources of names.
-    #[command(flatten)]
-    pub images: NameArgs,
-}
-
-/// What a block looks like.
-const SCRIPT_OUTPUT: &str = "\
-Output: one block per sample, followed by an empty line
-  comm pid/tid [cpu] seconds.nanoseconds: period event:
-          address function (dso)       innermost first; addresses as recorded
-          branches from/to/M|P|-/X|-/A|-/cycles ...
-          fields name=value ...        of a tracepoint
-- or -1: not recorded; [unknown]: no name.";
 
 /// What `export` can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

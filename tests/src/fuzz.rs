@@ -24,7 +24,8 @@ use perftab_perfdata::format::perftab_section;
 use perftab_profile::{DsoKind, ExecutableMapping, Frame, MappedFrom, Profile, RecordedBy};
 use perftab_snapshot as snapshot;
 use perftab_snapshot::{Privacy, ShareOptions, SnapshotError};
-use perftab_views::breakdown::Key;
+use perftab_views::breakdown::{Key, Measure};
+use perftab_views::data_access::AccessKey;
 use perftab_views::filter::{RangeSide, TimeRange};
 use perftab_views::flame_graph::Unnamed;
 use perftab_views::functions::FunctionOrder;
@@ -138,7 +139,9 @@ fn answers(mut session: Session) -> String {
         };
         texts.push(format!("{:?}", session.time_order(&query, &window)));
         let keys = [Key::Comm, Key::Pid, Key::Tid, Key::Cpu, Key::Dso, Key::File, Key::Function];
-        texts.push(format!("{:?}", session.breakdown(&query, &keys, order, 100)));
+        texts.push(format!("{:?}", session.breakdown(&query, Measure::Period, &keys, order, 100)));
+        let keys = AccessKey::ALL.map(Key::Access);
+        texts.push(format!("{:?}", session.breakdown(&query, Measure::Cost, &keys, order, 100)));
         texts.push(format!("{:?}", session.callers(&query, 100, 1 << 20)));
         texts.push(format!("{:?}", session.search(&query, "a")));
         for format in Format::ALL {

@@ -5,6 +5,7 @@
 //! comm pid/tid [cpu] seconds.nanoseconds: period event:
 //!         address name (inlined)
 //!         address name (dso)
+//!         addr, data_src … and what they are, for each field that was asked for
 //!         branches from/to/predicted/transaction/abort/cycles …
 //!         fields name=value …
 //!         raw bytes in hex, if nothing says what their fields are
@@ -18,10 +19,58 @@
 use std::fmt::Write;
 
 use perftab_names::{Inlining, Provenance, Symbols};
+use perftab_perfdata::decode::data_source::{DataSource, page_size_text};
 use perftab_perfdata::decode::sample_tail::{Branch, BranchStack};
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::WatchedSample;
 use perftab_profile::{DsoKind, FrameId, Profile, PseudoFrame, StackId, Stacks};
+
+/// What is printed of samples that have it, if somebody asks; perf's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// Address of data.
+    Addr,
+    /// What memory access it was.
+    DataSrc,
+    /// What that cost.
+    Weight,
+    /// Physical address of data.
+    PhysAddr,
+    /// Size of the page of data.
+    DataPageSize,
+}
+
+impl Field {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Addr, Self::DataSrc, Self::Weight, Self::PhysAddr, Self::DataPageSize];
+
+    /// As perf calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Addr => "addr",
+            Self::DataSrc => "data_src",
+            Self::Weight => "weight",
+            Self::PhysAddr => "phys_addr",
+            Self::DataPageSize => "data_page_size",
+        }
+    }
+
+    /// What a sample has for it.
+    fn value(self, sample: &WatchedSample<'_>) -> Option<String> {
+        let tail = &sample.tail;
+        let hex = |address: u64| format!("{address:x}");
+        match self {
+            Self::Addr => sample.data_address.map(hex),
+            Self::DataSrc => {
+                tail.data_source.map(|source| format!("{source:x} {}", DataSource::new(source)))
+            }
+            Self::Weight => tail.weight.map(|weight| weight.cost().to_string()),
+            Self::PhysAddr => tail.physical_address.map(hex),
+            Self::DataPageSize => tail.data_page_size.map(page_size_text),
+        }
+    }
+}
 
 /// Name of what has none.
 const UNKNOWN: &str = "[unknown]";
@@ -34,6 +83,7 @@ pub fn write_sample(
     symbols: &Symbols,
     sample: &WatchedSample<'_>,
     unwound: &[u64],
+    fields: &[Field],
     text: &mut String,
 ) {
     write_head(profile, sample, text);
@@ -47,6 +97,11 @@ pub fn write_sample(
     for address in addresses {
         let frame = frames.next();
         write_frame(profile, symbols, address, frame, frames.found, text);
+    }
+    for field in fields {
+        if let Some(value) = field.value(sample) {
+            let _ = writeln!(text, "\t{} {value}", field.name());
+        }
     }
     if let Some(branches) = sample.tail.branches.filter(|branches| !branches.is_empty()) {
         write_branches(&branches, text);

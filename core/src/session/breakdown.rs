@@ -1,9 +1,11 @@
 //! Samples by task, CPU, DSO, file and function: `perftab report --sort`.
 
 use perftab_names::Provenance;
+use perftab_perfdata::decode::data_source::page_size_text;
 use perftab_perfdata::sorting::sort_by;
 use perftab_perfdata::text::printable;
-use perftab_views::breakdown::{self, Key, Row, Value};
+use perftab_views::breakdown::{self, Key, Measure, Observed, Row, Value};
+use perftab_views::data_access::{AccessKey, AccessNames, AccessValue};
 use perftab_views::filter::Filter;
 use perftab_views::functions::{FunctionKey, FunctionOrder, SortDirection};
 use perftab_views::{Direction, Group, Query};
@@ -18,6 +20,9 @@ pub struct Breakdown {
     /// What rows are told apart by.
     #[serde(rename = "sort", serialize_with = "serialize_keys")]
     pub keys: Vec<Key>,
+    /// If that is what samples count for: what all their accesses cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u64>,
     /// Rows.
     pub rows: Vec<BreakdownRow>,
 }
@@ -40,8 +45,10 @@ pub struct BreakdownRow {
 /// What a row has for a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cell {
-    /// A number of a process, thread or CPU.
-    Number(Key, u32),
+    /// A number of a process, thread or CPU, or a cost.
+    Number(Key, u64),
+    /// An address of data; in JSON as hex.
+    Address(Key, u64),
     /// A name or path.
     Text(Key, String),
     /// A function.
@@ -58,32 +65,45 @@ pub enum Cell {
 }
 
 impl Session {
-    /// Breaks the samples of a query down by keys; at most `limit` rows.
+    /// Breaks the samples of a query down by keys; at most `limit` rows. Data has its names after
+    /// [`Self::name_data`].
     pub fn breakdown(
         &mut self,
         query: &Query,
+        measure: Measure,
         keys: &[Key],
         order: FunctionOrder,
         limit: usize,
     ) -> Breakdown {
         let (direction, group) = (Direction::Callees, Group::None);
         let query = Query { direction, group, around: None, ..query.clone() };
+        if keys.iter().any(|key| matches!(key, Key::Access(key) if key.is_of_place())) {
+            self.look_up_data();
+        }
+        // Trees are made meanwhile, for which the whole session is needed.
+        let known = self.data.take();
+        let none = AccessNames::default();
+        let data = known.as_ref().unwrap_or(&none);
         let (profile, symbols, tree, ends) = self.parts_and_ends(&query);
         let filter = Filter::new(profile, &query);
-        let rows = breakdown::rows(profile, symbols, tree, &filter, ends, keys);
+        let observed = Observed { profile, symbols, data, tree, ends };
+        let rows = breakdown::rows(observed, &filter, measure, keys);
+        let whole = || rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.self_sum.weight));
+        let cost = (measure == Measure::Cost).then(whole);
         let mut rows: Vec<BreakdownRow> =
-            rows.into_iter().map(|row| self.breakdown_row(keys, &row)).collect();
+            rows.into_iter().map(|row| self.breakdown_row(data, keys, &row)).collect();
+        self.data = known;
         sort(&mut rows, order);
         rows.truncate(limit);
-        Breakdown { keys: keys.to_vec(), rows }
+        Breakdown { keys: keys.to_vec(), cost, rows }
     }
 
-    fn breakdown_row(&self, keys: &[Key], row: &Row) -> BreakdownRow {
+    fn breakdown_row(&self, data: &AccessNames, keys: &[Key], row: &Row) -> BreakdownRow {
         let cell = |(&key, &value): (&Key, &Value)| {
             let text = |text: &str| Cell::Text(key, printable(text).into_owned());
             match value {
                 Value::Comm(name) => text(self.profile.strings.get(name)),
-                Value::Pid(number) | Value::Tid(number) => Cell::Number(key, number),
+                Value::Pid(number) | Value::Tid(number) => Cell::Number(key, number.into()),
                 Value::Cpu(number) => Cell::Number(key, number.into()),
                 Value::Dso(dso) => text(&self.profile.dsos.get(dso).path),
                 Value::File(file) => text(self.symbols.file(file)),
@@ -94,6 +114,7 @@ impl Session {
                     let forced = function.provenance == Provenance::Forced;
                     Cell::Function { name, address, forced }
                 }
+                Value::Access(value) => self.access_cell(data, key, value, row),
                 Value::Nothing => Cell::Nothing(key),
             }
         };
@@ -103,6 +124,33 @@ impl Session {
             total: row.total.weight,
             self_samples: row.self_sum.samples,
             total_samples: row.total.samples,
+        }
+    }
+}
+
+impl Session {
+    fn access_cell(&self, data: &AccessNames, key: Key, value: AccessValue, row: &Row) -> Cell {
+        let Key::Access(of) = key else { return Cell::Nothing(key) };
+        let text = |text: String| Cell::Text(key, text);
+        match (value, of) {
+            (AccessValue::Part(source), AccessKey::Part(part)) => {
+                text(source.text(part).to_string().trim_end().to_owned())
+            }
+            (AccessValue::Number(cost), AccessKey::Weight) => {
+                Cell::Number(key, cost.saturating_mul(row.self_sum.samples))
+            }
+            (AccessValue::Number(size), AccessKey::PageSize) => text(page_size_text(size)),
+            (AccessValue::Number(address), AccessKey::PhysicalAddress)
+            | (AccessValue::Address(address), _) => Cell::Address(key, address),
+            (AccessValue::Number(number), _) => Cell::Number(key, number),
+            (AccessValue::Object(_, object), _) => {
+                let name = printable(data.names.text(object.name));
+                text(format!("{name}+{:#x}", object.offset))
+            }
+            (AccessValue::Dso(Some(dso)), _) => {
+                text(printable(&self.profile.dsos.get(dso).path).into_owned())
+            }
+            (AccessValue::Dso(None) | AccessValue::Part(_), _) => Cell::Nothing(key),
         }
     }
 }
@@ -131,6 +179,9 @@ impl Serialize for BreakdownRow {
         for cell in &self.cells {
             match cell {
                 Cell::Number(key, number) => map.serialize_entry(key.name(), number)?,
+                Cell::Address(key, address) => {
+                    map.serialize_entry(key.name(), &format!("{address:x}"))?;
+                }
                 Cell::Text(key, text) => map.serialize_entry(key.name(), text)?,
                 Cell::Function { name, address, forced } => {
                     map.serialize_entry(Key::Function.name(), name)?;

@@ -16,6 +16,7 @@ use perftab_profile::{
 };
 use perftab_snapshot::Carrier;
 use perftab_views::coverage::{self, DsoUse};
+use perftab_views::data_access::AccessNames;
 use perftab_views::serialize_weight;
 use perftab_views::weights::Sum;
 use serde::Serialize;
@@ -494,14 +495,16 @@ impl Session {
         )
     }
 
-    /// DSOs that were sampled and can still be named, most samples first.
+    /// DSOs that were sampled and can still be named, most samples first. After [`Self::look_up_data`] also those
+    /// with data that was accessed.
     pub fn wanted(&self) -> Vec<WantedDso> {
         let uses = &self.facts.uses;
+        let with_data = self.data.as_ref().map(AccessNames::wanted).unwrap_or_default();
         let mut wanted: Vec<WantedDso> = self
             .profile
             .dsos
             .iter()
-            .filter(|(id, _)| uses[id.index()].samples > 0)
+            .filter(|(id, _)| uses[id.index()].samples > 0 || with_data.contains_key(id))
             .filter(|&(id, _)| {
                 matches!(
                     self.ledger.row(id).status,

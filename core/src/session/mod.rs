@@ -12,6 +12,7 @@ mod callers;
 mod compare;
 mod compare_rows;
 mod comparing;
+mod data_names;
 mod diff;
 mod drawn;
 mod export;
@@ -44,7 +45,7 @@ use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::sort_by_key;
 use std::rc::Rc;
 
-use perftab_export::script;
+use perftab_export::script::{self, Field};
 use perftab_images::{Images, RecordedIdentities};
 use perftab_names::{Ledger, MatchedSymbols, Symbols};
 use perftab_perfdata::error::{Warning, WarningKind};
@@ -53,6 +54,7 @@ use perftab_profile::ingest::{Ingested, RecordCompression};
 use perftab_profile::{DsoId, EmbeddedSymbols, Profile};
 use perftab_snapshot::{Facts, Fidelity};
 use perftab_views::coverage::{FrameUses, Uses};
+use perftab_views::data_access::AccessNames;
 
 pub use perftab_images::{AdmittedFile, NotUsed, OfferReport, OfferStep, UsedFile};
 pub use perftab_profile::ingest::{SampleWatcher, StackDumps, Unpacked, WatchedSample};
@@ -120,6 +122,8 @@ pub struct Session {
     /// Symbols that travelled in the recording, where there may be more frames for them.
     embedded: Vec<MatchedSymbols>,
     unwound: unwinding::Unwound,
+    /// Where the data of memory accesses lay, once somebody has asked.
+    data: Option<AccessNames>,
     /// What views of time are made from.
     times: times::Times,
     trees: trees::Trees,
@@ -166,6 +170,7 @@ impl Session {
             vouched: Set::new(),
             embedded: Vec::new(),
             unwound: unwinding::Unwound::default(),
+            data: None,
             trees: trees::Trees::default(),
             next_trees: trees::Trees::default(),
             distances: Map::new(),
@@ -268,7 +273,13 @@ impl Session {
     /// Appends a sample as text, for scripts. The sample is one that a second reading of the same
     /// recording shows ([`Replay`]): names may come from the recording's end. `unwound` is what a [`StackWalk`] says of
     /// it.
-    pub fn write_sample(&self, sample: &WatchedSample<'_>, unwound: &[u64], text: &mut String) {
-        script::write_sample(&self.profile, &self.symbols, sample, unwound, text);
+    pub fn write_sample(
+        &self,
+        sample: &WatchedSample<'_>,
+        unwound: &[u64],
+        fields: &[Field],
+        text: &mut String,
+    ) {
+        script::write_sample(&self.profile, &self.symbols, sample, unwound, fields, text);
     }
 }

@@ -119,6 +119,7 @@ impl Session {
             vouched: Set::new(),
             embedded: Vec::new(),
             unwound: Default::default(),
+            data: None,
             trees: Trees::default(),
             next_trees: Trees::default(),
             distances: Default::default(),

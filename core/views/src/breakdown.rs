@@ -1,6 +1,7 @@
-//! Samples broken down by what they were of: task, CPU, DSO, file, function, in any combination.
+//! Samples broken down by what they were of: task, CPU, DSO, file, function, memory access, in any
+//! combination.
 //!
-//! A row is what has the same value for each key. Keys of tasks and CPUs are those of the sample;
+//! A row is what has the same value for each key. Keys of tasks, CPUs and accesses are those of the sample;
 //! keys of code are those of each of its frames, so a sample ends in one row, and counts once in each
 //! row that one of its frames is in. These are the sums that `perf report --sort` prints.
 
@@ -10,6 +11,7 @@ use perftab_names::{FileId, FunctionId, Symbols};
 use perftab_profile::{DsoId, Profile, StringId, ThreadId};
 
 use crate::call_tree::{CallNodeId, CallTree, Label};
+use crate::data_access::{AccessKey, AccessNames, AccessValue};
 use crate::ends::Ends;
 use crate::filter::Filter;
 use crate::grouped::FilesOfFunctions;
@@ -33,6 +35,17 @@ pub enum Key {
     File,
     /// The function of a frame, or its address.
     Function,
+    /// What the memory access was.
+    Access(AccessKey),
+}
+
+/// What samples count for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Their periods.
+    Period,
+    /// What their memory accesses cost, at least 1 each, as `perf report --mem-mode` has it.
+    Cost,
 }
 
 impl Key {
@@ -46,12 +59,25 @@ impl Key {
             Self::Dso => "dso",
             Self::File => "file",
             Self::Function => "name",
+            Self::Access(key) => key.name(),
         }
     }
 
-    fn is_of_code(self) -> bool {
-        matches!(self, Self::Dso | Self::File | Self::Function)
+    fn subject(self) -> KeySubject {
+        match self {
+            Self::Comm | Self::Pid | Self::Tid | Self::Cpu => KeySubject::Task,
+            Self::Dso | Self::File | Self::Function => KeySubject::Code,
+            Self::Access(_) => KeySubject::Access,
+        }
     }
+}
+
+/// What has the values of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KeySubject {
+    Task,
+    Code,
+    Access,
 }
 
 /// What a row has for a key.
@@ -71,6 +97,8 @@ pub enum Value {
     File(FileId),
     /// A function, or an address without a name.
     Function(FunctionId),
+    /// Something of a memory access.
+    Access(AccessValue),
     /// Nothing: no mapping, no known file, no known CPU.
     Nothing,
 }
@@ -86,48 +114,73 @@ pub struct Row {
     pub total: Sum,
 }
 
-/// Breaks the samples that a query takes down by `keys`. `tree` is the query's tree of callees
-/// without groups, `ends` says where in it samples end.
+/// Samples, and what is known of them and of their code.
+#[derive(Clone, Copy)]
+pub struct Observed<'a> {
+    /// The columns.
+    pub profile: &'a Profile,
+    /// The names of code.
+    pub symbols: &'a Symbols,
+    /// The names of data, if keys of accesses ask for them.
+    pub data: &'a AccessNames,
+    /// The query's tree of callees, without groups.
+    pub tree: &'a CallTree,
+    /// Where in it samples end.
+    pub ends: &'a Ends,
+}
+
+/// Breaks the samples that a query takes down by `keys`.
 pub fn rows(
-    profile: &Profile,
-    symbols: &Symbols,
-    tree: &CallTree,
+    observed: Observed<'_>,
     filter: &Filter<'_>,
-    ends: &Ends,
+    measure: Measure,
     keys: &[Key],
 ) -> Vec<Row> {
+    let Observed { profile, symbols, data, tree, ends } = observed;
     let samples = &profile.samples;
     let mut tasks = Tasks::new(profile, keys);
-    // Samples of one task that end in one place are added up first: there are far fewer.
-    let mut ended: Map<(u32, CallNodeId), Sum> = Map::new();
+    let mut accesses = Accesses::new(profile, data, keys);
+    // Samples of one task and access that end in one place are added up first: there are far fewer.
+    let mut ended: Map<(u32, u32, CallNodeId), Sum> = Map::new();
     let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
     for row in filter.rows().filter(passes) {
         let thread = samples.thread.at(row);
         if let Some(leaf) = ends.of(thread, samples.stack[row]) {
             let task = tasks.number(thread, samples.cpu.at(row));
-            ended.entry((task, leaf)).or_default().add(filter.sum(row));
+            let sum = match measure {
+                Measure::Period => filter.sum(row),
+                Measure::Cost => Sum { weight: data.cost(profile, row), ..filter.sum(row) },
+            };
+            ended.entry((task, accesses.number(row), leaf)).or_default().add(sum);
         }
     }
     let codes = Codes::new(profile, symbols, tree, keys);
-    let mut sums: Map<(u32, u32), (Sum, Sum)> = Map::new();
+    let mut sums: Map<(u32, u32, u32), (Sum, Sum)> = Map::new();
     // By code: for which of `ended` it was met last.
     let mut met = vec![usize::MAX; codes.tuples.all.len()];
-    for (end, ((task, leaf), sum)) in ended.into_iter().enumerate() {
+    for (end, ((task, access, leaf), sum)) in ended.into_iter().enumerate() {
         let own = codes.of_leaf(leaf);
-        sums.entry((task, own)).or_default().0.add(sum);
-        let path = std::iter::successors(Some(leaf), |&id| tree.parent(id));
+        sums.entry((task, access, own)).or_default().0.add(sum);
+        let path = match measure {
+            Measure::Period => Some(leaf),
+            // perf does not count accesses for callers, and there would be a row for each caller of each.
+            Measure::Cost => None,
+        };
+        let path = std::iter::successors(path, |&id| tree.parent(id));
         for code in path.filter_map(|id| codes.of(id)).chain([own]) {
             if std::mem::replace(&mut met[code as usize], end) != end {
-                sums.entry((task, code)).or_default().1.add(sum);
+                sums.entry((task, access, code)).or_default().1.add(sum);
             }
         }
     }
-    let row = |((task, code), (self_sum, total)): ((u32, u32), (Sum, Sum))| {
+    let row = |((task, access, code), (self_sum, total)): ((u32, u32, u32), (Sum, Sum))| {
         let mut of_task = tasks.tuples.all[task as usize].iter();
+        let mut of_access = accesses.tuples.all[access as usize].iter();
         let mut of_code = codes.tuples.all[code as usize].iter();
-        let values = keys.iter().filter_map(|key| match key.is_of_code() {
-            true => of_code.next().copied(),
-            false => of_task.next().copied(),
+        let values = keys.iter().filter_map(|key| match key.subject() {
+            KeySubject::Task => of_task.next().copied(),
+            KeySubject::Access => of_access.next().copied(),
+            KeySubject::Code => of_code.next().copied(),
         });
         Row { values: values.collect(), self_sum, total }
     };
@@ -161,7 +214,7 @@ struct Tasks<'a> {
 
 impl<'a> Tasks<'a> {
     fn new(profile: &'a Profile, keys: &[Key]) -> Self {
-        let keys = keys.iter().copied().filter(|key| !key.is_of_code()).collect();
+        let keys = keys.iter().copied().filter(|key| key.subject() == KeySubject::Task).collect();
         Self { profile, keys, tuples: Tuples::default(), known: Map::new() }
     }
 
@@ -183,6 +236,37 @@ impl<'a> Tasks<'a> {
     }
 }
 
+/// What samples have for the keys of memory accesses.
+struct Accesses<'a> {
+    profile: &'a Profile,
+    data: &'a AccessNames,
+    keys: Vec<AccessKey>,
+    tuples: Tuples,
+    /// What all samples have if there is no key.
+    none: Option<u32>,
+}
+
+impl<'a> Accesses<'a> {
+    fn new(profile: &'a Profile, data: &'a AccessNames, keys: &[Key]) -> Self {
+        let of_access = |key: &Key| match key {
+            Key::Access(key) => Some(*key),
+            _ => None,
+        };
+        let keys: Vec<AccessKey> = keys.iter().filter_map(of_access).collect();
+        let mut tuples = Tuples::default();
+        let none = keys.is_empty().then(|| tuples.number(Vec::new()));
+        Self { profile, data, keys, tuples, none }
+    }
+
+    fn number(&mut self, row: usize) -> u32 {
+        let Self { profile, data, keys, tuples, none } = self;
+        none.unwrap_or_else(|| {
+            let value = |&key| Value::Access(data.value(profile, row, key));
+            tuples.number(keys.iter().map(value).collect())
+        })
+    }
+}
+
 /// The CPU of samples without one.
 const NO_CPU: u16 = u16::MAX;
 
@@ -197,7 +281,8 @@ struct Codes {
 
 impl Codes {
     fn new(profile: &Profile, symbols: &Symbols, tree: &CallTree, keys: &[Key]) -> Self {
-        let keys: Vec<Key> = keys.iter().copied().filter(|key| key.is_of_code()).collect();
+        let is_of_code = |key: &Key| key.subject() == KeySubject::Code;
+        let keys: Vec<Key> = keys.iter().copied().filter(is_of_code).collect();
         let labels = Labels::new(profile, symbols);
         let files = keys.contains(&Key::File).then(|| FilesOfFunctions::new(profile, symbols));
         let mut tuples = Tuples::default();

@@ -2,9 +2,10 @@
 
 use perftab_names::{Inlining, Level, Provenance};
 
-use super::breakdown::{Key, Value, rows};
+use super::breakdown::{Key, Measure, Observed, Value, rows};
 use super::build::build_with_ends;
 use super::call_tree::CallTree;
+use super::data_access::AccessNames;
 use super::filter::Filter;
 use super::fixture::{Fixture, fixture, lines, ungrouped};
 use super::function_ref::{DsoRef, FunctionRef};
@@ -26,9 +27,12 @@ fn text(stacks: &Fixture, query: &Query, keys: &[Key]) -> String {
         Value::Dso(dso) => profile.dsos.get(dso).name().to_owned(),
         Value::File(file) => symbols.file(file).to_owned(),
         Value::Function(function) => labels.function_text(function),
+        Value::Access(value) => format!("{value:?}"),
         Value::Nothing => "-".to_owned(),
     };
-    let rows = rows(profile, symbols, &built.tree, &filter, &ends, keys);
+    let data = &AccessNames::default();
+    let observed = Observed { profile, symbols, data, tree: &built.tree, ends: &ends };
+    let rows = rows(observed, &filter, Measure::Period, keys);
     let line = |row: &super::breakdown::Row| {
         let values: Vec<_> = row.values.iter().map(value).collect();
         format!("{}: {} {}\n", values.join(","), row.self_sum.weight, row.total.weight)
@@ -109,7 +113,9 @@ fn sums_are_those_of_the_functions_table() {
         let query = ungrouped();
         let (built, ends) = build_with_ends(profile, symbols, &query);
         let filter = Filter::new(profile, &query);
-        let of = |keys: &[Key]| rows(profile, symbols, &built.tree, &filter, &ends, keys);
+        let data = &AccessNames::default();
+        let observed = Observed { profile, symbols, data, tree: &built.tree, ends: &ends };
+        let of = |keys: &[Key]| rows(observed, &filter, Measure::Period, keys);
         let mut by_function: Vec<_> = of(&[Key::Function])
             .into_iter()
             .map(|row| match row.values[0] {

@@ -13,6 +13,7 @@ pub mod call_tree;
 pub mod column;
 pub mod compare;
 pub mod coverage;
+pub mod data_access;
 pub mod dso_users;
 pub mod ends;
 pub mod filter;

@@ -77,7 +77,7 @@ const COMMANDS: &[Options] = &[
                  --field-separator -U --hide-unresolved -w --column-widths --asm-raw \
                  --branch-history --demangle --demangle-kernel --disable-order --full-source-path \
                  --group --group-sort-idx --hierarchy --ignore-vmlinux --inline --itrace \
-                 --max-stack --mem-mode --ns --objdump --percent-type --percentage --prefix \
+                 --max-stack --ns --objdump --percent-type --percentage --prefix \
                  --prefix-strip --pretty --show-cpu-utilization --show-on-off-events \
                  --show-ref-call-graph --show-total-period --skip-empty --socket-filter --source \
                  --stitch-lbr --switch-off --switch-on --time-quantum --total-cycles --latency \
@@ -88,7 +88,6 @@ const COMMANDS: &[Options] = &[
         command: "script",
         answers: &[
             ("-i --input", "name the recording without it: perftab script perf.data"),
-            ("-F --fields", "every sample is printed with all its fields; leave the option out"),
             ("--header --header-only -I --show-info", "use perftab info"),
             ("--symfs --kallsyms", "name the folder or file with --image"),
             ("-k", "use --vmlinux FILE"),

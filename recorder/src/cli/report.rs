@@ -32,10 +32,43 @@ pub enum SortKey {
     /// Row: the function.
     #[value(name = "sym", aliases = ["symbol", "function"])]
     Function,
+    /// Row: what an access cost. This and all below are of memory accesses.
+    #[value(name = "local_weight")]
+    LocalWeight,
+    /// Row: the same; the sum is shown.
+    Weight,
+    /// Row: where the data was found.
+    Mem,
+    /// Row: the place in a variable or table, or the address.
+    #[value(name = "symbol_daddr")]
+    DataSymbol,
+    /// Row: the DSO of the data.
+    #[value(name = "dso_daddr")]
+    DataDso,
+    /// Row: what other caches said.
+    Snoop,
+    /// Row: how the address was translated.
+    Tlb,
+    /// Row: whether it was locked.
+    Locked,
+    /// Row: what a load had to wait for.
+    Blocked,
+    /// Row: where the data is in the machine's memory.
+    #[value(name = "phys_daddr")]
+    PhysicalAddress,
+    /// Row: size of the page that the data is in.
+    #[value(name = "data_page_size")]
+    PageSize,
 }
+
+/// What `--sort` takes of memory accesses.
+const KEYS_OF_ACCESSES: &str = "\
+Keys of --mem-mode: mem,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked,local_weight,weight,
+phys_daddr,data_page_size";
 
 /// `perftab report`.
 #[derive(Debug, Args)]
+#[command(after_help = KEYS_OF_ACCESSES)]
 pub struct ReportArgs {
     /// The recording.
     #[command(flatten)]
@@ -57,6 +90,9 @@ pub struct ReportArgs {
         hide_default_value = true
     )]
     pub sort: Vec<SortKey>,
+    /// Count what memory accesses cost; --sort has more keys then
+    #[arg(long)]
+    pub mem_mode: bool,
     /// Sort by weight including callees, like --sort total
     #[arg(long, overrides_with = "no_children")]
     pub children: bool,

@@ -26,12 +26,35 @@ fn read(input: &InputArgs) -> anyhow::Result<Session> {
     Input::open(&input.file)?.read(ThisMachine::Asked)
 }
 
+/// Whether the data of memory accesses gets names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DataNaming {
+    /// It does, and files are looked for that have them.
+    Named,
+    LeftOut,
+}
+
 /// Reads a recording and names its frames.
 fn read_named(input: &InputArgs, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<Session> {
+    read_named_with(input, images, depth, DataNaming::LeftOut)
+}
+
+fn read_named_with(
+    input: &InputArgs,
+    images: &NameArgs,
+    depth: NamingDepth,
+    data: DataNaming,
+) -> anyhow::Result<Session> {
     let input = Input::open(&input.file)?;
     let mut session = input.read(images.images.this_machine())?;
     session.set_naming_depth(depth);
+    if data == DataNaming::Named {
+        session.look_up_data();
+    }
     search::name_frames(&mut session, input.recording(), images)?;
+    if data == DataNaming::Named {
+        session.name_data();
+    }
     Ok(session)
 }
 

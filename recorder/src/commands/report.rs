@@ -7,12 +7,12 @@ use std::io::{self, Write};
 use anyhow::bail;
 use perftab_core::session::{Breakdown, Caller, CallersExtent, Report, ReportFunction, Session};
 use perftab_core::{
-    Direction, FunctionKey, FunctionOrder, Group, Inlines, Key, NamingDepth, Query, SortDirection,
-    mark,
+    AccessKey, AccessPart, Direction, FunctionKey, FunctionOrder, Group, Inlines, Key, Measure,
+    NamingDepth, Query, SortDirection, mark,
 };
 use serde::Serialize;
 
-use super::{event_number, filter, finish_named, read_named};
+use super::{DataNaming, event_number, filter, finish_named, read_named_with};
 use crate::cli::{ReportArgs, SortKey};
 use crate::output::{self, Outcome, Results, percent, printable};
 
@@ -47,7 +47,17 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         true => NamingDepth::Functions,
         false => NamingDepth::Inlined,
     };
-    let mut session = read_named(&args.input, &args.images, depth)?;
+    let data =
+        match sort.rows.iter().any(|key| matches!(key, Key::Access(key) if key.is_of_place())) {
+            true => DataNaming::Named,
+            false => DataNaming::LeftOut,
+        };
+    let mut session = read_named_with(&args.input, &args.images, depth, data)?;
+    if args.mem_mode && session.profile().accesses.is_empty() {
+        bail!(
+            "the recording has no memory accesses: record with perf mem record, or perf record -d -W"
+        )
+    }
     let mut query = Query {
         event: event_number(&session, args.event.as_deref())?,
         direction: Direction::Callees,
@@ -58,8 +68,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     filter::apply(&args.filters, &session, &mut query)?;
     let limit = args.limit.unwrap_or(usize::MAX);
     let is_by_function = sort.rows.is_empty();
-    let breakdown =
-        (!is_by_function).then(|| session.breakdown(&query, &sort.rows, sort.order, limit));
+    let breakdown = (!is_by_function)
+        .then(|| session.breakdown(&query, sort.measure, &sort.rows, sort.order, limit));
     let inverted =
         (args.inverted && args.json).then(|| session.callers(&query, limit, MOST_CALLERS));
     if inverted.as_ref().is_some_and(|callers| callers.extent == CallersExtent::Heaviest) {
@@ -92,13 +102,31 @@ struct Sort {
     /// Empty: a row is a function.
     rows: Vec<Key>,
     order: FunctionOrder,
+    measure: Measure,
 }
+
+/// Rows of `--mem-mode`, as perf has them by default.
+const OF_ACCESSES: [Key; 10] = [
+    Key::Access(AccessKey::LocalWeight),
+    Key::Access(AccessKey::Part(AccessPart::Level)),
+    Key::Function,
+    Key::Dso,
+    Key::Access(AccessKey::Object),
+    Key::Access(AccessKey::Dso),
+    Key::Access(AccessKey::Part(AccessPart::Snoop)),
+    Key::Access(AccessKey::Part(AccessPart::Tlb)),
+    Key::Access(AccessKey::Part(AccessPart::Lock)),
+    Key::Access(AccessKey::Part(AccessPart::Blocked)),
+];
 
 impl Sort {
     fn of(args: &ReportArgs) -> anyhow::Result<Self> {
         let default = if args.children { FunctionKey::Total } else { FunctionKey::SelfWeight };
         let (mut rows, mut orders) = (Vec::new(), Vec::new());
         for key in &args.sort {
+            if let Some(key) = access_key(*key) {
+                rows.push(Key::Access(key));
+            }
             match key {
                 SortKey::Own => {
                     orders.push(if args.children { default } else { FunctionKey::SelfWeight })
@@ -112,6 +140,7 @@ impl Sort {
                 SortKey::Dso => rows.push(Key::Dso),
                 SortKey::File => rows.push(Key::File),
                 SortKey::Function => rows.push(Key::Function),
+                _ => {}
             }
         }
         if orders.len() > 1 {
@@ -120,8 +149,20 @@ impl Sort {
         if args.inverted && !rows.is_empty() {
             bail!("--inverted works for functions only");
         }
+        if args.mem_mode && args.inverted {
+            bail!("--mem-mode counts no callers; leave --inverted out");
+        }
+        if !args.mem_mode && rows.iter().any(|key| matches!(key, Key::Access(_))) {
+            bail!(
+                "--sort by memory accesses needs --mem-mode, in which samples count what they cost"
+            );
+        }
+        if args.mem_mode && rows.is_empty() {
+            rows.extend(OF_ACCESSES);
+        }
         // A function is one of its DSO in any case.
-        if rows.contains(&Key::Function)
+        if !args.mem_mode
+            && rows.contains(&Key::Function)
             && rows.iter().all(|key| matches!(key, Key::Function | Key::Dso))
         {
             rows.clear();
@@ -131,8 +172,26 @@ impl Sort {
             FunctionKey::Name | FunctionKey::Dso => SortDirection::Ascending,
             FunctionKey::SelfWeight | FunctionKey::Total => SortDirection::Descending,
         };
-        Ok(Self { rows, order: FunctionOrder { key, direction } })
+        let measure = if args.mem_mode { Measure::Cost } else { Measure::Period };
+        Ok(Self { rows, order: FunctionOrder { key, direction }, measure })
     }
+}
+
+fn access_key(key: SortKey) -> Option<AccessKey> {
+    Some(match key {
+        SortKey::LocalWeight => AccessKey::LocalWeight,
+        SortKey::Weight => AccessKey::Weight,
+        SortKey::Mem => AccessKey::Part(AccessPart::Level),
+        SortKey::DataSymbol => AccessKey::Object,
+        SortKey::DataDso => AccessKey::Dso,
+        SortKey::Snoop => AccessKey::Part(AccessPart::Snoop),
+        SortKey::Tlb => AccessKey::Part(AccessPart::Tlb),
+        SortKey::Locked => AccessKey::Part(AccessPart::Lock),
+        SortKey::Blocked => AccessKey::Part(AccessPart::Blocked),
+        SortKey::PhysicalAddress => AccessKey::PhysicalAddress,
+        SortKey::PageSize => AccessKey::PageSize,
+        _ => return None,
+    })
 }
 
 /// Lines before the table, marked as `perf report` marks them.

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
+use perftab_core::Field;
 use perftab_core::session::{Session, StackDumps, StackWalk, WatchedSample};
 
 use super::finish_named;
@@ -28,7 +29,7 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
     let walk = session.walk_stacks();
     let dumps = if walk.is_some() { StackDumps::Shown } else { StackDumps::LeftOut };
     let session = Rc::new(session);
-    let printer = Rc::new(RefCell::new(Printer::new(walk)));
+    let printer = Rc::new(RefCell::new(Printer::new(walk, args.fields.clone())));
     let watcher = {
         let (session, printer) = (session.clone(), printer.clone());
         Box::new(move |sample: &WatchedSample<'_>| printer.borrow_mut().print(&session, sample))
@@ -42,19 +43,20 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
 struct Printer {
     results: Results,
     walk: Option<StackWalk>,
+    fields: Vec<Field>,
     text: String,
     error: Option<io::Error>,
 }
 
 impl Printer {
-    fn new(walk: Option<StackWalk>) -> Self {
-        Self { results: Results::new(), walk, text: String::new(), error: None }
+    fn new(walk: Option<StackWalk>, fields: Vec<Field>) -> Self {
+        Self { results: Results::new(), walk, fields, text: String::new(), error: None }
     }
 
     fn print(&mut self, session: &Session, sample: &WatchedSample<'_>) {
         if self.error.is_none() {
             let unwound = self.walk.as_mut().map_or(&[][..], |walk| walk.addresses(sample));
-            session.write_sample(sample, unwound, &mut self.text);
+            session.write_sample(sample, unwound, &self.fields, &mut self.text);
             if self.text.len() >= WRITE_BYTES {
                 self.error = self.write().err();
             }

@@ -275,6 +275,21 @@ impl List {
     }
 }
 
+/// Bytes of a page, as perf writes them (`get_page_size_name` in tools/perf/util/event.c, Linux 6.1): a unit is left where less
+/// than two of the next are.
+pub fn page_size_text(bytes: u64) -> String {
+    if bytes == 0 {
+        return "N/A".to_owned();
+    }
+    let (mut number, mut unit) = (bytes, "B");
+    for larger in ["K", "M", "G"] {
+        if number / 1024 > 1 {
+            (number, unit) = (number / 1024, larger);
+        }
+    }
+    format!("{number}{unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,6 +348,14 @@ mod tests {
                 assert_eq!(source.only(part).text(part).to_string(), source.text(part).to_string());
             }
         }
+    }
+
+    // As `perf report --sort data_page_size` of perf 6.1 prints them.
+    #[test]
+    fn sizes_of_pages_are_those_of_perf() {
+        let sizes = [0, 1024, 4096, 12345, 64 << 10, 2 << 20, 1 << 30, 16 << 30, u64::MAX];
+        let texts = ["N/A", "1024B", "4K", "12K", "64K", "2M", "1024M", "16G", "17179869183G"];
+        assert_eq!(sizes.map(page_size_text), texts);
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
-use perftab_core::Key;
 use perftab_core::session::{Breakdown, Cell};
+use perftab_core::{AccessKey, AccessPart, Key};
 
 use super::{FORCED, NAME_WIDTH, file_name};
-use crate::output::{Results, percent};
+use crate::output::{Results, grouped, percent};
 
-/// Prints rows with their share of `weight`.
+/// Prints rows with their share of `weight`: what ended there and what was anywhere there. What accesses
+/// cost is counted where they were; how many there were is printed beside it.
 pub fn write(results: &mut Results, breakdown: &Breakdown, weight: u64) -> io::Result<()> {
     let keys = &breakdown.keys;
     let rows = &breakdown.rows;
@@ -20,11 +21,22 @@ pub fn write(results: &mut Results, breakdown: &Breakdown, weight: u64) -> io::R
     };
     let widths: Vec<usize> = (0..keys.len()).map(width).collect();
     let titles: Vec<String> = keys.iter().map(|&key| title(key).to_owned()).collect();
-    writeln!(results, "#  Self    Total   {}", line(&titles, &widths))?;
+    let titles = line(&titles, &widths);
+    match breakdown.cost {
+        None => writeln!(results, "#  Self    Total   {titles}")?,
+        Some(cost) => {
+            writeln!(results, "# Shares are of what accesses cost: {}", grouped(cost))?;
+            writeln!(results, "#  Self  Samples   {titles}")?;
+        }
+    }
+    let whole = breakdown.cost.unwrap_or(weight) as f64;
     for (row, texts) in rows.iter().zip(&texts) {
-        let share = |part: u64| percent(part as f64, weight as f64);
-        let (own, total) = (share(row.self_weight), share(row.total));
-        writeln!(results, "{own:>7} {total:>7}   {}", line(texts, &widths))?;
+        let share = |part: u64| percent(part as f64, whole);
+        let (own, texts) = (share(row.self_weight), line(texts, &widths));
+        match breakdown.cost {
+            None => writeln!(results, "{own:>7} {:>7}   {texts}", share(row.total))?,
+            Some(_) => writeln!(results, "{own:>7} {:>8}   {texts}", grouped(row.self_samples))?,
+        }
     }
     Ok(())
 }
@@ -43,18 +55,39 @@ fn title(key: Key) -> &'static str {
         Key::Dso => "DSO",
         Key::File => "Source file",
         Key::Function => "Function",
+        Key::Access(key) => access_title(key),
+    }
+}
+
+/// perf's.
+fn access_title(key: AccessKey) -> &'static str {
+    match key {
+        AccessKey::Part(AccessPart::Operation) => "Operation",
+        AccessKey::Part(AccessPart::Level) => "Memory access",
+        AccessKey::Part(AccessPart::Snoop) => "Snoop",
+        AccessKey::Part(AccessPart::Tlb) => "TLB access",
+        AccessKey::Part(AccessPart::Lock) => "Locked",
+        AccessKey::Part(AccessPart::Blocked) => "Blocked",
+        AccessKey::LocalWeight => "Local Weight",
+        AccessKey::Weight => "Weight",
+        AccessKey::Object => "Data Symbol",
+        AccessKey::Dso => "Data Object",
+        AccessKey::PhysicalAddress => "Data Physical Address",
+        AccessKey::PageSize => "Data Page Size",
     }
 }
 
 fn text(cell: &Cell) -> String {
     match cell {
         Cell::Number(_, number) => number.to_string(),
-        Cell::Text(Key::Dso, path) => file_name(path).to_owned(),
+        Cell::Address(_, address) => format!("{address:#x}"),
+        Cell::Text(Key::Dso | Key::Access(AccessKey::Dso), path) => file_name(path).to_owned(),
         Cell::Text(_, text) => text.clone(),
         Cell::Function { name: Some(name), forced: true, .. } => format!("{FORCED}{name}"),
         Cell::Function { name: Some(name), .. } => name.clone(),
         Cell::Function { address: Some(address), .. } => format!("{address:#x}"),
         Cell::Function { .. } => "[no mapping]".to_owned(),
+        Cell::Nothing(Key::Access(_)) => "[unknown]".to_owned(),
         Cell::Nothing(Key::Cpu) => "-".to_owned(),
         Cell::Nothing(Key::File) => "[no source file]".to_owned(),
         Cell::Nothing(_) => "[no mapping]".to_owned(),
