@@ -211,6 +211,15 @@ impl DsoNaming {
         Some(function)
     }
 
+    /// The number of an object: its position is one in another table than a function's.
+    pub(super) fn met_object(
+        &mut self,
+        object: &Symbol<'_>,
+        names: &mut AddressNames,
+    ) -> Option<FunctionNumber> {
+        self.met_function(object.name, names)
+    }
+
     /// The function of a name as in the file, demangled once; `None` likewise.
     fn met_function(&mut self, name: &str, names: &mut AddressNames) -> Option<FunctionNumber> {
         if let Some(&met) = self.met.get(name) {

@@ -1,4 +1,5 @@
-//! What the files of a DSO say of addresses of its data: the variable or table there, and how far into it.
+//! What the files of a DSO say of addresses of its data: the variable or table there, and how far into it; or
+//! the function, where code is read.
 //!
 //! As with code ([`super::naming`]), addresses come in, names go out, and with them the identity of the
 //! files that they are from.
@@ -15,8 +16,8 @@ pub struct MatchedObjects {
     pub identity: Identity,
     /// What they say: of each address one level, without file and line.
     pub names: AddressNames,
-    /// By address: how many bytes behind the start of what it is named after.
-    pub offsets: Vec<u64>,
+    /// By address: how many bytes behind the start of the object that it is in; `None` for a function.
+    pub offsets: Vec<Option<u64>>,
 }
 
 impl DsoImages {
@@ -31,10 +32,17 @@ impl DsoImages {
         let mut names = AddressNames::of_so_many(addresses.len());
         let offsets = addresses.iter().map(|&address| {
             let at = placement.svma_of_data(dso.kind, address);
-            let symbol = at.and_then(|at| build.objects().at(at));
-            let met = symbol.and_then(|symbol| naming.met_symbol(&symbol, &mut names));
+            let object = at.and_then(|at| build.objects().at(at));
+            let met = match (object, at) {
+                (Some(object), _) => naming.met_object(&object, &mut names),
+                (None, Some(at)) => {
+                    let function = build.symbols().at(at);
+                    function.and_then(|function| naming.met_symbol(&function, &mut names))
+                }
+                (None, None) => None,
+            };
             names.push_one(met);
-            at.zip(symbol).map_or(0, |(at, symbol)| at.0.wrapping_sub(symbol.start.0))
+            Some(at?.0.wrapping_sub(object?.start.0))
         });
         let offsets = offsets.collect();
         Some(MatchedObjects { identity, names, offsets })

@@ -11,13 +11,13 @@ pub struct DataNames {
     objects: Map<(DsoId, u64), DataObject>,
 }
 
-/// A place in a variable or table.
+/// A place in a variable or table, or a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DataObject {
     /// Its name, in [`DataNames`].
     pub name: StringId,
-    /// How many bytes behind its start.
-    pub offset: u64,
+    /// How many bytes behind its start; `None` for a function.
+    pub offset: Option<u64>,
 }
 
 impl DataNames {
@@ -75,7 +75,7 @@ mod tests {
             levels: vec![level(Some(FunctionNumber(0))), level(None)],
             ..AddressNames::default()
         };
-        MatchedObjects { identity, names, offsets: vec![4, 0] }
+        MatchedObjects { identity, names, offsets: vec![Some(4), None] }
     }
 
     #[test]
@@ -93,9 +93,9 @@ mod tests {
             assert_eq!(at(32), None, "it was given no name");
             at(16).map(|object| (names.text(object.name).to_owned(), object.offset))
         };
-        assert_eq!(named(answer(id)), Some(("table".to_owned(), 4)));
+        assert_eq!(named(answer(id)), Some(("table".to_owned(), Some(4))));
         assert_eq!(named(answer(identity(5))), None, "of another build");
-        assert_eq!(named(MatchedObjects { offsets: vec![4], ..answer(id) }), None);
+        assert_eq!(named(MatchedObjects { offsets: vec![Some(4)], ..answer(id) }), None);
         let mut unexplained = answer(id);
         unexplained.names.functions.clear();
         assert_eq!(named(unexplained), None);

@@ -47,7 +47,7 @@ pub struct BreakdownRow {
 pub enum Cell {
     /// A number of a process, thread or CPU, or a cost.
     Number(Key, u64),
-    /// An address of data; in JSON as hex.
+    /// An address of data; in JSON as hex, so that it is told from a name.
     Address(Key, u64),
     /// A name or path.
     Text(Key, String),
@@ -145,7 +145,10 @@ impl Session {
             (AccessValue::Number(number), _) => Cell::Number(key, number),
             (AccessValue::Object(_, object), _) => {
                 let name = printable(data.names.text(object.name));
-                text(format!("{name}+{:#x}", object.offset))
+                text(match object.offset {
+                    Some(offset) => format!("{name}+{offset:#x}"),
+                    None => name.into_owned(),
+                })
             }
             (AccessValue::Dso(Some(dso)), _) => {
                 text(printable(&self.profile.dsos.get(dso).path).into_owned())
@@ -180,7 +183,7 @@ impl Serialize for BreakdownRow {
             match cell {
                 Cell::Number(key, number) => map.serialize_entry(key.name(), number)?,
                 Cell::Address(key, address) => {
-                    map.serialize_entry(key.name(), &format!("{address:x}"))?;
+                    map.serialize_entry(key.name(), &format!("{address:#x}"))?;
                 }
                 Cell::Text(key, text) => map.serialize_entry(key.name(), text)?,
                 Cell::Function { name, address, forced } => {

@@ -95,11 +95,12 @@ impl Recording {
         self.kernel_record(kernel::PERF_RECORD_MMAP, mapping.misc, body.take(), at)
     }
 
-    /// MMAP2, protection and flags those of private code.
+    /// MMAP2, protection and flags those of private code, or of private data if bit 13 says so.
     pub fn mmap2(&mut self, at: At, mapping: &Mapping) -> &mut Self {
         let mut body = self.mapping_head(mapping);
         let has_id = mapped_file(&mut body, mapping.file);
-        body.u32(5).u32(2).text(mapping.path);
+        let protection = if mapping.misc & 1 << 13 != 0 { 3 } else { 5 };
+        body.u32(protection).u32(2).text(mapping.path);
         let misc = mapping.misc | has_id;
         self.kernel_record(kernel::PERF_RECORD_MMAP2, misc, body.take(), at)
     }

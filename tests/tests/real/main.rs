@@ -13,6 +13,7 @@ mod exports;
 mod features;
 mod kernel_code;
 mod link_sizes;
+mod memory_accesses;
 mod naming_recordings;
 mod place_texts;
 mod places;

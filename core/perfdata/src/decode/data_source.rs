@@ -151,15 +151,10 @@ impl DataSource {
         // How far it was says more than the older bits.
         match self.field(HOPS) as usize {
             0 => list.write_set(out, level, &LEVELS)?,
-            hops => {
-                match HOP_NAMES.get(hops - 1) {
-                    Some(name) => out.write_str(name)?,
-                    None => write!(out, "{hops} hops")?,
-                }
-                if number.is_some() {
-                    out.write_str(" ")?;
-                }
-            }
+            hops => match HOP_NAMES.get(hops - 1) {
+                Some(name) => write!(out, "{name} ")?,
+                None => write!(out, "{hops} hops ")?,
+            },
         }
         if let Some(number) = number {
             list.write(out, number)?;
@@ -364,6 +359,6 @@ mod tests {
             assert!(texts(number).starts_with("|OP "), "{number:#x}");
         }
         let far = DataSource::new(7 << HOPS.0).text(AccessPart::Level);
-        assert_eq!(far.to_string(), "7 hops");
+        assert_eq!(far.to_string(), "7 hops ");
     }
 }
