@@ -18,6 +18,7 @@ use std::ops::Range;
 use perftab_perfdata::sorting::sort_by_numbers;
 
 use super::column::Column;
+use super::space::{Space, SpaceRoots};
 use super::{DsoId, Frame, ProcessId};
 
 /// Executable code at a range of addresses.
@@ -117,25 +118,6 @@ impl From<ProcessId> for MappedIn {
         Self::Process(process)
     }
 }
-
-/// What is mapped, the code that was made at run time there, and data that no code can be in. Memory and
-/// data have no address in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SpaceRoots {
-    pub memory: Root,
-    pub code: Root,
-    pub data: Root,
-}
-
-impl SpaceRoots {
-    /// Nothing is mapped.
-    pub(crate) const EMPTY: Self =
-        Self { memory: Root::EMPTY, code: Root::EMPTY, data: Root::EMPTY };
-}
-
-/// An address space as it was: equal ones have the same mapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space(SpaceRoots);
 
 /// Branches from this number on are in no tree but that which is changed, so they change in place. All
 /// are, of one that began empty.

@@ -11,6 +11,7 @@ mod frame_pointers;
 mod images_side;
 mod link_times;
 mod link_vectors;
+mod memory_accesses;
 mod oracle;
 mod packed;
 mod questions;

@@ -17,6 +17,7 @@ use std::process::Command;
 
 use perf_event_open_sys::bindings as kernel;
 use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::fixtures;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;
 use perftab_tests::program::{compile, is_installed};
@@ -448,6 +449,22 @@ fn rows_of_memory_accesses_are_those_of_perf() {
         assert!(objects.contains_key(&vec![name.to_owned()]), "{name}: {objects:?}");
     }
     assert!(objects.keys().all(|row| !row[0].contains("of_thread")), "{objects:?}");
+}
+
+/// Page faults have addresses of data on any machine.
+#[test]
+fn accesses_of_a_real_recording_are_those_of_perf() {
+    if !is_installed("accesses_of_a_real_recording_are_those_of_perf", "perf") {
+        return;
+    }
+    let folder = TestFolder::new();
+    let file = folder.join("perf.data");
+    fs::copy(fixtures::folder().join("perf-addresses.perf.data"), &file).expect("a copy");
+    for keys in ["mem,snoop,tlb,locked,blocked", "comm,local_weight,phys_daddr,data_page_size"] {
+        let (ours, perfs) = (rows_by_perftab(&file, keys), rows_by_perf(&file, keys));
+        assert_eq!(ours, perfs, "{keys}");
+        assert!(perfs.values().map(|sums| sums.0).sum::<u64>() > 100, "{perfs:?}");
+    }
 }
 
 #[test]

@@ -238,6 +238,18 @@ impl TailLayout {
         | sample_type::CODE_PAGE_SIZE
         | sample_type::AUX;
 
+    /// True if samples say what memory access they were taken of. With `--call-graph dwarf` perf asks for an
+    /// address and a source of data, too, whatever the event is; then these two say nothing
+    /// (`record_opts__parse_callchain` in tools/perf/builtin-record.c, Linux 6.1).
+    pub fn has_access(&self) -> bool {
+        const COSTS_AND_PLACES: u64 = sample_type::WEIGHT
+            | sample_type::WEIGHT_STRUCT
+            | sample_type::PHYS_ADDR
+            | sample_type::DATA_PAGE_SIZE;
+        let has_source = self.has(sample_type::DATA_SRC) && !self.has(sample_type::STACK_USER);
+        self.has(COSTS_AND_PLACES) || has_source
+    }
+
     /// True if samples end with their call chain.
     pub fn is_empty(&self) -> bool {
         self.fields == 0

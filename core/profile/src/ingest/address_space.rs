@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::DsoId;
-use crate::mappings::{MappedIn, Mapping, Mappings, MappingsKept, OwnFrom, Root, SpaceRoots};
+use crate::mappings::{MappedIn, Mapping, Mappings, MappingsKept, OwnFrom, Root};
+use crate::space::SpaceRoots;
 
 /// Tells one state of one address space from all others; what was found under one version stays
 /// true under it.

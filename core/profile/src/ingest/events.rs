@@ -106,6 +106,11 @@ impl Events {
         Added::Known
     }
 
+    /// True if samples of an event say what memory access they were taken of.
+    pub(super) fn have_accesses(&self) -> bool {
+        self.events.iter().any(|event| event.layout.tail.has_access())
+    }
+
     fn add_ids(&mut self, index: usize, ids: &[u64]) {
         if let Some(event) = self.events.get_mut(index) {
             event.has_ids |= !ids.is_empty();

@@ -52,8 +52,7 @@ pub(super) enum SampleShape {
 impl SampleShape {
     /// Of the samples of an event.
     pub(super) fn of(attr: &Attr, layout: &SampleLayout) -> Self {
-        let has_no_more =
-            layout.tail.is_empty() && layout.read_format.is_none() && layout.data_address.is_none();
+        let has_no_more = layout.tail.is_empty() && layout.read_format.is_none();
         match has_no_more && layout.time.is_some() && SampledAt::is_always_running(attr) {
             true => Self::Plain,
             false => Self::Other,

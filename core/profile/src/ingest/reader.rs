@@ -126,6 +126,9 @@ impl Reader {
                 });
             }
         }
+        if self.events.have_accesses() {
+            self.tasks.keep_data();
+        }
         self.events.describe(&self.features.event_names);
         self.profile.events.resize_with(self.events.len(), Default::default);
     }

@@ -43,21 +43,15 @@ impl DecodedSample<'_> {
             || has_user_part(mode, self.raw.call_chain)
     }
 
-    /// The memory access that it was taken of, if it says anything of one.
-    fn access(&self) -> Option<Access> {
-        let address = self.raw.data_address;
-        let tail = self.tail.as_deref();
-        let source = tail.and_then(|tail| tail.data_source);
-        let cost = tail.and_then(|tail| tail.weight);
-        let physical_address = tail.and_then(|tail| tail.physical_address);
-        let page_size = tail.and_then(|tail| tail.data_page_size);
-        let has_any = [address, source, physical_address, page_size].iter().any(Option::is_some);
-        (has_any || cost.is_some()).then(|| Access {
-            address: address.unwrap_or(0),
-            source: source.map_or(DataSource::NONE, DataSource::new),
-            cost: cost.map_or(0, Weight::cost),
-            physical_address: physical_address.unwrap_or(0),
-            page_size: page_size.unwrap_or(0),
+    /// The memory access that it was taken of, if its event says what that was.
+    fn access(&self, layout: &SampleLayout) -> Option<Access> {
+        let tail = self.tail.as_deref().filter(|_| layout.tail.has_access())?;
+        Some(Access {
+            address: self.raw.data_address.unwrap_or(0),
+            source: tail.data_source.map_or(DataSource::NONE, DataSource::new),
+            cost: tail.weight.map_or(0, Weight::cost),
+            physical_address: tail.physical_address.unwrap_or(0),
+            page_size: tail.data_page_size.unwrap_or(0),
         })
     }
 
@@ -128,7 +122,8 @@ impl Reader {
         self.add_rows(entry, &decoded, row);
         let rows = first_row..self.next_row();
         let shown = self.replay.as_mut().map(Replay::take_rows);
-        if let (None, Some(access)) = (&shown, decoded.access()) {
+        let access = decoded.access(self.events.layout(decoded.event));
+        if let (None, Some(access)) = (&shown, access) {
             rows.clone().for_each(|row| self.profile.accesses.push(row, access));
         }
         let waiting_row = cookie.filter(|_| shown.is_none()).and(rows.clone().next());

@@ -46,6 +46,17 @@ pub(super) struct Tasks {
     /// Names and mappings of such processes.
     outside_records: u64,
     versions: u32,
+    data: DataMappings,
+}
+
+/// What becomes of memory that no code can be in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum DataMappings {
+    /// It is told apart from what was there before, and nothing else.
+    #[default]
+    Unmapped,
+    /// Addresses of data are looked up in it.
+    Kept,
 }
 
 /// So many processes have their mappings after they ended: the kernel samples what they do until they
@@ -408,6 +419,11 @@ impl Tasks {
         }
     }
 
+    /// Addresses of data will be looked up.
+    pub(super) fn keep_data(&mut self) {
+        self.data = DataMappings::Kept;
+    }
+
     /// Code was mapped into a process.
     pub(super) fn map(&mut self, profile: &mut Profile, mmap: &MmapRecord<'_>) {
         if mmap.pid == OUTSIDE {
@@ -426,15 +442,19 @@ impl Tasks {
         // a process's data (recorded with `perf record -d`) holds no code. What it is need not be told
         // apart by process: no file names it.
         if mmap.access == MappingAccess::Data && kind != DsoKind::User {
-            let dso = profile.dsos.intern(&mmap.path, kind, MappedFrom::Nothing, None);
-            let (start, page_offset) = (mmap.address, mmap.address);
             let version = Self::next_version(&mut self.versions);
+            let data = self.data;
             let space = &mut self.running(profile, mmap.pid).space;
-            space.map_data(
-                &mut profile.mappings,
-                Mapping { start, end, page_offset, dso },
-                version,
-            );
+            let all = &mut profile.mappings;
+            match data {
+                // What it covers is gone all the same.
+                DataMappings::Unmapped => space.unmap(all, mmap.address..end, version),
+                DataMappings::Kept => {
+                    let dso = profile.dsos.intern(&mmap.path, kind, MappedFrom::Nothing, None);
+                    let (start, page_offset) = (mmap.address, mmap.address);
+                    space.map_data(all, Mapping { start, end, page_offset, dso }, version);
+                }
+            }
             return;
         }
         let process = self.running(profile, mmap.pid).process;

@@ -305,6 +305,7 @@ fn what_a_process_had_mapped_is_known_of_its_samples_for_ever() {
 fn memory_without_code_is_found_by_addresses_of_data_alone() {
     let mut machine = Machine::default();
     let whole = (0x1000, 0x4000, "/opt/app");
+    machine.tasks.keep_data();
     machine.fork((10, 10), (1, 1));
     machine.map_file(10, whole);
     machine.map_as(10, MappingAccess::Data, (0x2000, 0x1000, "[heap]"));
