@@ -111,7 +111,7 @@ mod tests {
         let access = |row: usize| Access {
             address: u64::MAX - row as u64,
             source: DataSource::new(row as u64 % 5),
-            cost: if row % 4 == 0 { u64::MAX } else { 7 },
+            cost: if row.is_multiple_of(4) { u64::MAX } else { 7 },
             physical_address: 0,
             page_size: 4096,
         };

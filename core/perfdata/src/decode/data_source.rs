@@ -335,7 +335,7 @@ mod tests {
         use AccessPart::*;
         const PARTS: [AccessPart; 6] = [Operation, Level, Snoop, Tlb, Lock, Blocked];
         let all = PARTS.map(|part| DataSource::new(u64::MAX).only(part).number());
-        assert_eq!(all.iter().fold(0, |bits, part| bits | part), (1 << HOPS.0 + HOPS.1) - 1);
+        assert_eq!(all.iter().fold(0, |bits, part| bits | part), (1 << (HOPS.0 + HOPS.1)) - 1);
         assert_eq!(all.iter().map(|part| part.count_ones()).sum::<u32>(), HOPS.0 + HOPS.1);
         for part in PARTS {
             for number in [0, u64::MAX, 0x246_4a20_0442, 0x83a_0000_1040, 0x41a_9240_1082] {
