@@ -195,7 +195,7 @@ impl Mappings {
         Some(self.last(roots.memory)?.end.saturating_sub(1))
     }
 
-    /// The same of an address of data, which may also be where no code can be.
+    /// The frame of an address of data in it, which may also be where no code can be.
     pub fn data_in(&self, Space(roots): Space, address: u64) -> Option<Frame> {
         let in_code = || self.locate_in(roots, address).ok();
         Some(self.at(roots.data, address).or_else(in_code)?.frame(address))
