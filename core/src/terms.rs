@@ -4,8 +4,8 @@ pub use perftab_dsos::module_name;
 pub use perftab_export::script::Field;
 pub use perftab_export::{Events, ExportRequest, Format};
 pub use perftab_images::{
-    ForceError, FunctionCode, Image, ImageContents, Kallsyms, Machine, NamingDepth, NotAnImage,
-    RecordedIdentities, Rejection, SupplementaryLink, Svma, check_whole, content_hash,
+    ForceError, FunctionCode, Image, ImageContents, Kallsyms, Machine, MissingUnits, NamingDepth,
+    NotAnImage, RecordedIdentities, Rejection, SupplementaryLink, Svma, check_whole, content_hash,
     stamped_kallsyms,
 };
 pub use perftab_names::{FileId, FunctionId, Status};

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 
 use perftab_core::session::{ExportStep, FlameWindow, OfferStep, Session, TimeWindow};
 use perftab_export::{Events, ExportRequest, Format};
-use perftab_images::{DsoImages, Image, MatchedImage, RecordedIdentities, check_whole};
+use perftab_images::{Companion, DsoImages, Image, MatchedImage, RecordedIdentities, check_whole};
 use perftab_names::Symbols;
 use perftab_perfdata::decode::attr::{Attr, SampleLayout, TrailerLayout};
 use perftab_perfdata::decode::compressed::ZstdStream;
@@ -520,10 +520,13 @@ fn named(kind: DsoKind, mapped: &[ExecutableMapping], first: &[u8], second: &[u8
     }
     resolve(&images);
     let Ok(image) = open(second) else { return };
-    if images.name_supplementary(&image) {
-        used(images.add_supplementary(image).map(|added| added.gives));
-    } else if let Ok(matched) = MatchedImage::admit(&recorded, image) {
-        used(images.add(matched).map(|added| added.gives));
+    match Companion::of(image) {
+        Ok(companion) => used(images.add_companion(companion).map(|added| added.gives).is_ok()),
+        Err(image) => {
+            if let Ok(matched) = MatchedImage::admit(&recorded, *image) {
+                used(images.add(matched).map(|added| added.gives));
+            }
+        }
     }
     resolve(&images);
 }

@@ -12,6 +12,7 @@ use object::elf;
 use perftab_dsos::{Dso, DsoId, DsoKind};
 use serde::{Deserialize, Serialize};
 
+use super::companion::{Companion, Kind, MissingUnits};
 use super::dwarf::over_budget;
 use super::elf::Elf;
 use super::image::Image;
@@ -21,6 +22,7 @@ use super::matched_image::MatchedImage;
 use super::placement::{Placement, Unplaced};
 use super::rejection::Rejection;
 use super::same_code::{ComparedPart, has_code, is_same_code};
+use super::split_units::SplitImage;
 use super::supplementary::{SupplementaryImage, SupplementaryLink, is_named};
 use super::symbol_table::{Addresses, SymbolTable};
 use super::unwinding::FrameSections;
@@ -32,6 +34,8 @@ pub struct DsoImages {
     of_dso: Map<DsoId, usize>,
     /// What debug files have in common.
     supplementary: Vec<Rc<SupplementaryImage>>,
+    /// What compilers split off.
+    splits: Vec<Rc<SplitImage>>,
 }
 
 /// What became of an image that passed the gate.
@@ -51,6 +55,7 @@ pub(super) struct Build {
     /// Read at the first look-up; empty if they cannot be.
     objects: OnceCell<SymbolTable>,
     supplementary: Option<Rc<SupplementaryImage>>,
+    splits: Vec<Rc<SplitImage>>,
     /// Read at the first look-up.
     inline_frames: OnceCell<DebugInformation>,
     /// The same.
@@ -107,15 +112,21 @@ impl DsoImages {
         Ok(AddedImage { dsos, gives })
     }
 
-    /// Whether a matched file names this one as what it has in common with others.
-    pub fn name_supplementary(&self, image: &Image) -> bool {
-        self.builds.iter().flat_map(|build| &build.images).any(|by| is_named(by, image))
+    /// Takes in a file that matched ones name; gives it back if none does.
+    pub fn add_companion(&mut self, companion: Companion) -> Result<AddedImage, Box<Companion>> {
+        let dsos = match companion.into_kind() {
+            Kind::Shared(image) => self.add_supplementary(image).map_err(Kind::Shared),
+            Kind::Split(split) => self.add_split(split).map_err(Kind::Split),
+        };
+        let gives = ImageContents { inlines: true, ..ImageContents::default() };
+        dsos.map(|dsos| AddedImage { dsos, gives }).map_err(|kind| Box::new(kind.into()))
     }
 
-    /// Takes in a file that matched ones name so; `None` if none does.
-    pub fn add_supplementary(&mut self, image: Image) -> Option<AddedImage> {
+    fn add_supplementary(&mut self, image: Box<Image>) -> Result<Vec<DsoId>, Box<Image>> {
         let images = self.builds.iter().flat_map(|build| &build.images);
-        let by = images.into_iter().find(|by| is_named(by, &image))?;
+        let Some(by) = images.into_iter().find(|by| is_named(by, &image)) else {
+            return Err(image);
+        };
         let admitted = Rc::new(SupplementaryImage::admit(by, image)?);
         let mut dsos = Vec::new();
         for build in &mut self.builds {
@@ -126,10 +137,46 @@ impl DsoImages {
             }
         }
         self.supplementary.push(admitted);
-        Some(AddedImage {
-            dsos,
-            gives: ImageContents { inlines: true, ..ImageContents::default() },
-        })
+        Ok(dsos)
+    }
+
+    /// Builds whose debug information has to be read to know that.
+    fn add_split(&mut self, split: SplitImage) -> Result<Vec<DsoId>, SplitImage> {
+        let names = |build: &Build| {
+            let frames = build.inline_frames().filter(|_| build.may_have_skeletons());
+            frames.is_some_and(|frames| frames.name_split(&split))
+        };
+        let naming: Vec<usize> =
+            (0..self.builds.len()).filter(|&index| names(&self.builds[index])).collect();
+        if naming.is_empty() {
+            return Err(split);
+        }
+        let split = match self.splits.iter().find(|known| !known.lacks_of(&split)) {
+            Some(known) => Rc::clone(known),
+            None => Rc::new(split),
+        };
+        let mut dsos = Vec::new();
+        for index in naming {
+            let build = &mut self.builds[index];
+            if build.splits.iter().all(|known| !Rc::ptr_eq(known, &split)) {
+                build.add_split(Rc::clone(&split));
+            }
+            dsos.extend(build.images.first().into_iter().flat_map(MatchedImage::dsos));
+        }
+        if self.splits.iter().all(|known| !Rc::ptr_eq(known, &split)) {
+            self.splits.push(split);
+        }
+        Ok(dsos)
+    }
+
+    /// The units that naming has found to be in files which are not here.
+    pub fn missing_units(&self) -> Vec<MissingUnits> {
+        let missing = |build: &Build| {
+            let paths = build.missing_units();
+            let named_by = build.images.iter().map(|image| image.name().to_owned()).collect();
+            (!paths.is_empty()).then_some(MissingUnits { named_by, paths })
+        };
+        self.builds.iter().filter_map(missing).collect()
     }
 
     /// The files that matched ones name as what they have in common with others, and that are not
@@ -163,6 +210,13 @@ impl DsoImages {
         let build = self.build(id)?;
         if build.lost_texts.get() {
             let why = "its names need more memory than a file of its size may use".to_owned();
+            return Some(LostInlines { why, extent: Extent::Part });
+        }
+        let missing = build.missing_units();
+        if let Some(first) = missing.first() {
+            let (first, others) = (file_name(first), missing.len() - 1);
+            let others = if others == 0 { String::new() } else { format!(" and {others} more") };
+            let why = format!("they are in {first}{others}: give these files, or their .dwp");
             return Some(LostInlines { why, extent: Extent::Part });
         }
         let DebugInformation { frames, fault } = build.inline_frames.get()?;
@@ -247,11 +301,37 @@ impl Build {
             let supplementary = supplementary.filter(|shared| shared.is_named_by(image));
             match InlineFrames::read(image, supplementary, &self.symbols) {
                 Ok(None) => {}
-                Ok(frames) => return DebugInformation { frames, fault },
+                Ok(Some(frames)) => {
+                    let splits = self.splits.iter().filter(|split| frames.name_split(split));
+                    splits.for_each(|split| frames.add_split(Rc::clone(split)));
+                    return DebugInformation { frames: Some(frames), fault };
+                }
                 Err(error) => fault = Some(error.to_string()),
             }
         }
         DebugInformation { frames: None, fault }
+    }
+
+    /// Units of programs have nothing but skeletons only beside a table of addresses.
+    fn may_have_skeletons(&self) -> bool {
+        let mut elfs = self.images.iter().filter_map(|image| image.image().elf());
+        elfs.any(|elf| {
+            [".debug_addr", ".zdebug_addr"]
+                .iter()
+                .any(|name| elf.section_with_bytes(name).is_some())
+        })
+    }
+
+    fn add_split(&mut self, split: Rc<SplitImage>) {
+        if let Some(frames) = self.inline_frames() {
+            frames.add_split(Rc::clone(&split));
+        }
+        self.splits.push(split);
+    }
+
+    fn missing_units(&self) -> Vec<String> {
+        let read = self.inline_frames.get().and_then(|read| read.frames.as_ref());
+        read.map(InlineFrames::missing_units).unwrap_or_default()
     }
 
     /// How frame addresses of `dso` become addresses of this build: by the first file that tells. What
@@ -264,6 +344,10 @@ impl Build {
         let told = placed.iter().find(is_of_several).or(placed.iter().find(|it| it.is_ok()));
         told.or(placed.first()).copied().unwrap_or(Err(Unplaced::NoCode))
     }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// True if an ELF file has symbols.

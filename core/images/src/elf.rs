@@ -87,6 +87,11 @@ impl Section {
         self.flags.0 & elf::SHF_ALLOC.0 != 0
     }
 
+    /// True if its bytes have to be inflated.
+    pub fn is_compressed(&self) -> bool {
+        self.flags.0 & elf::SHF_COMPRESSED.0 != 0 || self.name.starts_with(".zdebug_")
+    }
+
     /// True for instructions.
     pub fn is_executable(&self) -> bool {
         self.flags.0 & elf::SHF_EXECINSTR.0 != 0

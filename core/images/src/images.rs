@@ -8,10 +8,10 @@ use perftab_perfdata::map::Map;
 
 use perftab_dsos::{DsoId, Dsos, Identity};
 use perftab_perfdata::decode::ByteSource;
-use perftab_perfdata::format::BuildId;
 
 use super::address::Svma;
 use super::asked::{NameAnswer, NameRequest, Ticket};
+use super::companion::{Companion, MissingUnits, Waiting};
 use super::dso_images::{AddedImage, DsoImages};
 use super::findings::{Finding, MatchedFile, Outcome, Refusal};
 use super::forced::{ForceError, ForcedImage, ForcedNames};
@@ -30,6 +30,10 @@ pub struct Images {
     dsos: Dsos,
     recorded: RecordedIdentities,
     files: DsoImages,
+    /// Files that another one may name, which is not here so far.
+    waiting: Waiting,
+    /// Those of them that were used since this was asked last.
+    late: Vec<(String, AdmittedFile)>,
     /// Bytes of unpacked files in memory.
     held: u64,
     /// What is being named, with the newest ticket of each DSO.
@@ -73,6 +77,8 @@ impl Images {
             recorded: RecordedIdentities::new(&dsos),
             dsos,
             files: DsoImages::default(),
+            waiting: Waiting::default(),
+            late: Vec::new(),
             held: 0,
             namings: Map::new(),
             findings: Vec::new(),
@@ -106,16 +112,21 @@ impl Images {
             }
         };
         self.findings.push(Finding { name: name.to_owned(), package, outcome });
+        if answer.is_ok() {
+            self.admit_waiting();
+        }
         answer
     }
 
     fn try_admit(&mut self, image: Image) -> Result<(Outcome, AdmittedFile), Rejection> {
-        if !self.recorded.has(&image) && self.files.name_supplementary(&image) {
-            let AddedImage { dsos, gives } =
-                self.files.add_supplementary(image).unwrap_or_default();
-            let outcome = Outcome::Shared { dsos: dsos.clone() };
-            return Ok((outcome, AdmittedFile { dsos, gives: gives.sentence() }));
-        }
+        let image = if self.recorded.has(&image) {
+            image
+        } else {
+            match Companion::of(image) {
+                Ok(companion) => return self.try_admit_companion(companion),
+                Err(image) => *image,
+            }
+        };
         let image = MatchedImage::admit(&self.recorded, image)?;
         let identity = image.identity();
         let AddedImage { dsos, gives } = self.files.add(image)?;
@@ -125,6 +136,45 @@ impl Images {
         let outcome =
             Outcome::Matched(MatchedFile { identity, gives, dsos: dsos.clone(), unplaced });
         Ok((outcome, AdmittedFile { dsos, gives: gives.sentence() }))
+    }
+
+    fn try_admit_companion(
+        &mut self,
+        companion: Companion,
+    ) -> Result<(Outcome, AdmittedFile), Rejection> {
+        match self.files.add_companion(companion) {
+            Ok(AddedImage { dsos, gives }) => {
+                let outcome = Outcome::Shared { dsos: dsos.clone() };
+                Ok((outcome, AdmittedFile { dsos, gives: gives.sentence() }))
+            }
+            Err(companion) => Err(match self.waiting.push(*companion) {
+                true => Rejection::NotNamedYet,
+                false => Rejection::NotNamed,
+            }),
+        }
+    }
+
+    /// Files that waited, and were used since this was asked last.
+    pub(super) fn take_late(&mut self) -> Vec<(String, AdmittedFile)> {
+        std::mem::take(&mut self.late)
+    }
+
+    fn admit_waiting(&mut self) {
+        for (name, AddedImage { dsos, gives }) in self.waiting.add_named(&mut self.files) {
+            let outcome = Outcome::Shared { dsos: dsos.clone() };
+            self.findings.push(Finding { name: name.clone(), package: None, outcome });
+            self.late.push((name, AdmittedFile { dsos, gives: gives.sentence() }));
+        }
+    }
+
+    /// What the files are called that are of use once another is here which names them.
+    pub fn waiting(&self) -> impl Iterator<Item = &str> {
+        self.waiting.names()
+    }
+
+    /// The units that naming has found to be in files which are not here.
+    pub fn missing_units(&self) -> Vec<MissingUnits> {
+        self.files.missing_units()
     }
 
     /// Notes that a file is not used, of which no more than its beginning was read.
@@ -196,11 +246,6 @@ impl Images {
     /// each the name of one that names it, the path that it has for it, and the build-id.
     pub fn wanted_supplementary(&self) -> Vec<(String, SupplementaryLink)> {
         self.files.wanted_supplementary()
-    }
-
-    /// Whether a debug file that is here names a file of this id.
-    pub(super) fn is_supplementary(&self, id: BuildId) -> bool {
-        self.wanted_supplementary().iter().any(|(_, link)| link.build_id == id)
     }
 
     /// How many bytes more of unpacked files may be held, of so many in all.

@@ -20,6 +20,7 @@ use super::elf::{Elf, MAX_NAME, Section};
 use super::image::Image;
 use super::kernel_module::{ModuleLayout, RelocatedSections};
 use super::matched_image::MatchedImage;
+use super::split_units::SplitImage;
 use super::supplementary::SupplementaryImage;
 use super::symbol_table::SymbolTable;
 
@@ -97,6 +98,21 @@ impl InlineFrames {
         let code = CodeRanges::of(elf, layout.as_ref());
         let units = Units::read(dwarf, code, budget).map_err(|fault| said(fault, image.name()))?;
         Ok(Some(Self { units }))
+    }
+
+    /// Whether a file has the unit of some skeleton that is here.
+    pub(super) fn name_split(&self, split: &SplitImage) -> bool {
+        self.units.name_split(split)
+    }
+
+    /// Reads units of which only skeletons are here from this file too.
+    pub(super) fn add_split(&self, split: Rc<SplitImage>) {
+        self.units.add_split(split);
+    }
+
+    /// Where units should be that were looked for and are not here: paths.
+    pub(super) fn missing_units(&self) -> Vec<String> {
+        self.units.missing()
     }
 
     /// Where functions begin, in no order.

@@ -11,6 +11,7 @@
 mod address;
 mod asked;
 mod code_ranges;
+mod companion;
 pub mod containers;
 mod content_identity;
 pub mod demangle;
@@ -38,6 +39,7 @@ mod plt;
 mod recorded;
 mod rejection;
 mod same_code;
+mod split_units;
 mod supplementary;
 mod symbol_table;
 mod toolchain;
@@ -46,6 +48,7 @@ mod whole;
 
 pub use address::{FileOffset, Svma};
 pub use asked::{NameAnswer, NameRequest, Ticket};
+pub use companion::{Companion, MissingUnits};
 pub use content_identity::ContentHashing;
 pub use content_identity::content_hash;
 pub use demangle::demangle;

@@ -4,12 +4,14 @@
 //! builds that were not recorded are recognised by their first bytes and not held; of an archive
 //! with all modules of a kernel those stay that ran.
 
+use object::elf;
 use perftab_perfdata::decode::{ByteSource, ReadError, SliceSource};
 use perftab_perfdata::format::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
 use serde::Serialize;
 
 use super::content_identity::ContentHashing;
+use super::elf::Elf;
 use super::image::{Image, NotAnImage};
 use super::images::{AdmittedFile, Images};
 use super::rejection::Rejection;
@@ -140,6 +142,7 @@ impl Offer {
             if is_known && let Some(HashedImage { image, .. }) = self.hashed.take() {
                 let admitted = images.admit(&self.name, Ok(image));
                 self.report.take(&self.name, admitted);
+                self.report.take_late(images);
             }
             return Ok(None);
         }
@@ -184,6 +187,7 @@ impl Offer {
                 self.read = self.total;
                 let admitted = images.admit(&self.name, image);
                 self.report.take(&self.name, admitted);
+                self.report.take_late(images);
             }
         }
     }
@@ -197,6 +201,14 @@ impl OfferReport {
                 self.used.push(UsedFile { name: name.to_owned(), dsos, gives });
             }
             Err(reason) => self.refuse(name, reason),
+        }
+    }
+
+    /// Files that came before, and are of use now.
+    fn take_late(&mut self, images: &mut Images) {
+        for (name, admitted) in images.take_late() {
+            self.not_used.retain(|it| it.name != name || it.reason != Rejection::NotNamedYet);
+            self.take(&name, Ok(admitted));
         }
     }
 
@@ -249,7 +261,8 @@ impl Visitor for Collector<'_> {
             return MemberUse::Skip;
         }
         let found = build_id_of_elf(&SliceSource::new(head));
-        let refusal = found.filter(|&id| !self.images.is_supplementary(id));
+        // What dwz writes is told by its sections, whose headers come last.
+        let refusal = found.filter(|_| !has_no_segments(head));
         if let Some(refusal) = refusal.and_then(|id| self.images.recorded().refusal(name, id)) {
             self.images.refuse(name, &refusal);
             self.report.refuse_member(name, refusal);
@@ -282,8 +295,14 @@ impl Visitor for Collector<'_> {
                 self.images.hold(length);
                 self.report.take(&name, Ok(admitted));
             }
-            Err(reason) => self.report.refuse_member(&name, reason),
+            Err(reason) => {
+                if reason == Rejection::NotNamedYet {
+                    self.images.hold(length);
+                }
+                self.report.refuse_member(&name, reason);
+            }
         }
+        self.report.take_late(self.images);
     }
 
     fn failed(&mut self, container: &str, error: &ContainerError) {
@@ -322,6 +341,13 @@ fn may_be_image(head: &[u8]) -> bool {
     let address = line.split(|&byte| byte == b' ').next().unwrap_or_default();
     let is_hex = (1..=16).contains(&address.len()) && address.iter().all(u8::is_ascii_hexdigit);
     line.len() > address.len() && (is_hex || line.starts_with(b"# perftab kallsyms"))
+}
+
+/// Whether an ELF file is neither a program nor a debug file of one: a module of a kernel, an object, or what
+/// debug files share.
+fn has_no_segments(head: &[u8]) -> bool {
+    let elf = Elf::read(&SliceSource::new(head));
+    elf.is_ok_and(|elf| elf.kind == elf::ET_REL)
 }
 
 /// Bytes in pieces, so that they need not be moved as they become more.

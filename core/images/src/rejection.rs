@@ -67,6 +67,11 @@ pub enum Rejection {
         /// The host's name of the file that came first, which stays.
         first: String,
     },
+    /// It has a part of the debug information of other files, and none of those here names it. It is
+    /// kept until one does.
+    NotNamedYet,
+    /// The same, but too many are kept.
+    NotNamed,
     /// Its bytes could not be had.
     Unreadable {
         /// What the host said.
@@ -158,6 +163,14 @@ impl fmt::Display for Rejection {
                 "the same build-id as {}, {found}, but different code: the first is kept; one of \
                  them was changed after it was linked",
                 printable(first)
+            ),
+            Self::NotNamedYet => f.write_str(
+                "a part of the debug information of another file, and no file here names it: it \
+                 is used once the program is given that it was built with",
+            ),
+            Self::NotNamed => f.write_str(
+                "a part of the debug information of another file, and no file here names it: give \
+                 the program that it was built with first",
             ),
             Self::Unreadable { message } => {
                 write!(f, "the file could not be read: {}", printable(message))

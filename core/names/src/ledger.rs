@@ -87,6 +87,9 @@ pub struct LedgerRow {
     unforced: Option<Box<LedgerRow>>,
 }
 
+/// How a reason begins that holds until other files come.
+const PARTLY_LOST: &str = "some inlined functions and lines are missing";
+
 /// One row for each DSO.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
@@ -138,9 +141,15 @@ impl Ledger {
         }
         let what = match lost.extent {
             Extent::Whole => "there are no inlined functions and no lines",
-            Extent::Part => "some inlined functions and lines are missing",
+            Extent::Part => PARTLY_LOST,
         };
         row.reason = Some(format!("{what}: {}", lost.why));
+    }
+
+    /// A file came that has more of what those of a DSO tell.
+    pub fn completed(&mut self, dso: DsoId) {
+        let row = &mut self.rows[dso.index()];
+        row.reason.take_if(|reason| reason.starts_with(PARTLY_LOST));
     }
 
     /// The user insists on a file for a DSO; `found` is what the file says that it is.

@@ -2,7 +2,7 @@
 
 use perftab_images::{
     self as images, AdmittedFile, ForceError, FunctionCode, Image, Images, InsistedFile,
-    NotAnImage, OfferReport, OfferStep, Rejection, SupplementaryLink, Svma,
+    MissingUnits, NotAnImage, OfferReport, OfferStep, Rejection, SupplementaryLink, Svma,
 };
 use perftab_perfdata::decode::ByteSource;
 use perftab_profile::DsoId;
@@ -129,6 +129,16 @@ impl Session {
     /// each the name of one that names it, the path that it has for it, and the build-id.
     pub fn wanted_supplementary(&self) -> Vec<(String, SupplementaryLink)> {
         self.images.as_ref().map(Images::wanted_supplementary).unwrap_or_default()
+    }
+
+    /// The units that naming has found to be in files which are not here.
+    pub fn missing_units(&self) -> Vec<MissingUnits> {
+        self.images.as_ref().map(Images::missing_units).unwrap_or_default()
+    }
+
+    /// What files are called that are of use only once another is given which names them.
+    pub fn waiting_files(&self) -> impl Iterator<Item = &str> {
+        self.images.iter().flat_map(Images::waiting)
     }
 
     /// The code of the function at an address of a DSO, if a file that passed the gate has it.

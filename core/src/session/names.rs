@@ -74,7 +74,10 @@ impl Session {
                 Outcome::Matched(file) => self.matched(&name, file),
                 Outcome::Shared { mut dsos } => {
                     dsos.retain(|dso| dso.index() < self.profile.dsos.len());
-                    dsos.iter().for_each(|&dso| self.begin_naming(dso));
+                    for &dso in &dsos {
+                        self.ledger.completed(dso);
+                        self.begin_naming(dso);
+                    }
                     dsos
                 }
                 Outcome::Refused(refusal) => self.refused(&name, refusal),

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use perftab_core::session::{OfferReport, OfferStep, Session, WantedDso};
+use perftab_core::session::{NotUsed, OfferReport, OfferStep, Session, WantedDso};
 use perftab_core::{
     DsoId, DsoKind, Image, ImageContents, NotAnImage, Rejection, SupplementaryLink,
 };
@@ -74,9 +74,8 @@ pub fn name_frames_with(
     if let Some(vmlinux) = &args.vmlinux {
         search.offer_vmlinux(vmlinux)?;
     }
-    for path in &images.image {
-        say(search.offer_named(path)?);
-    }
+    let named: Vec<NamedReport> =
+        images.image.iter().map(|path| search.offer_named(path)).collect::<Result<_, _>>()?;
     let places =
         (!images.no_local).then(|| Places::of_this_machine(images.cache.buildid_dir.as_deref()));
     if let Some(places) = &places {
@@ -97,7 +96,12 @@ pub fn name_frames_with(
     if args.vmlinux.is_none() {
         search.say_missing_kernels();
     }
-    resolve(session);
+    resolve(search.session);
+    while places.is_some() && search.find_split_units() {
+        resolve(search.session);
+    }
+    let waiting: HashSet<&str> = search.session.waiting_files().collect();
+    named.iter().for_each(|file| say(file.named(&waiting)));
     forced::force(session, args)
 }
 
@@ -221,32 +225,26 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// A file or folder that the user named. What is of no use is said of a file, not of each
-    /// file of a folder.
-    fn offer_named(&mut self, path: &Path) -> anyhow::Result<NamedFile> {
-        let name = path.display();
-        let (mut is_used, mut notices) = (false, Vec::new());
-        let metadata = fs::metadata(path).with_context(|| format!("--image {name}"))?;
-        if metadata.is_dir() {
+    /// A file or folder that the user named.
+    fn offer_named(&mut self, path: &Path) -> anyhow::Result<NamedReport> {
+        let metadata = fs::metadata(path).with_context(|| format!("--image {}", path.display()))?;
+        let offered = if metadata.is_dir() {
             let mut sum = OfferReport::default();
             for file in files_below(path) {
-                add_up(&mut sum, self.offer(&file));
+                if let Some(mut report) = self.offer(&file) {
+                    sum.unrelated += report.unrelated;
+                    sum.others += report.others;
+                    sum.used.append(&mut report.used);
+                    sum.not_used.append(&mut report.not_used);
+                }
             }
-            is_used = !sum.used.is_empty();
-            if !is_used {
-                let (unrelated, others) = (sum.unrelated, sum.others);
-                notices.push(format!(
-                    "--image {name}: nothing in it is used (images of other builds: {unrelated}, \
-                     other files: {others})"
-                ));
-            }
+            Offered::Folder(sum)
         } else if !metadata.is_file() {
-            notices.push(format!("--image {name} is not used: it is not a regular file"));
-        } else if let Some(report) = self.offer(path) {
-            is_used = !report.used.is_empty();
-            notices = not_used_of_named(path, &report);
-        }
-        Ok(NamedFile { is_used, notices })
+            Offered::Unreadable
+        } else {
+            self.offer(path).map_or(Offered::Before, Offered::File)
+        };
+        Ok(NamedReport { path: path.to_owned(), offered })
     }
 
     // ---- this machine -----------------------------------------------------------------------
@@ -466,6 +464,25 @@ impl<'a> Search<'a> {
         })
     }
 
+    /// Units that compilers split off, where they put them or beside the files that name them; whether any
+    /// came that is of use.
+    fn find_split_units(&mut self) -> bool {
+        let mut is_any_used = false;
+        for missing in self.session.missing_units() {
+            let by = missing.named_by.iter().map(Path::new);
+            let packages = by.clone().flat_map(packages_of);
+            let folders: Vec<&Path> = by.filter_map(Path::parent).collect();
+            let units = missing.paths.iter().map(Path::new).flat_map(|path| {
+                let beside = |folder: &&Path| Some(folder.join(path.file_name()?));
+                iter::once(path.to_owned()).chain(folders.iter().filter_map(beside))
+            });
+            for path in packages.chain(units) {
+                is_any_used |= self.offer(&path).is_some_and(|report| !report.used.is_empty());
+            }
+        }
+        is_any_used
+    }
+
     /// What is to be fetched: each build once, whatever number of paths it has.
     fn jobs(&mut self) -> (Vec<Build>, Vec<Job>) {
         let (mut builds, mut jobs): (Vec<Build>, Vec<Job>) = (Vec::new(), Vec::new());
@@ -519,6 +536,55 @@ struct Build {
     dsos: Vec<DsoId>,
 }
 
+/// A file or folder that the user named, and what came of it so far.
+struct NamedReport {
+    path: PathBuf,
+    offered: Offered,
+}
+
+enum Offered {
+    File(OfferReport),
+    Folder(OfferReport),
+    /// It is the same file as another.
+    Before,
+    /// It is a device, say.
+    Unreadable,
+}
+
+impl NamedReport {
+    /// What is of no use is said of a file, not of each file of a folder. `waiting` has what still
+    /// waits for another file: the rest of what did is used.
+    fn named(&self, waiting: &HashSet<&str>) -> NamedFile {
+        let name = self.path.display();
+        let came = |report: &OfferReport| {
+            let mut report = report.clone();
+            let not_used = report.not_used.len();
+            report.not_used.retain(|refused| {
+                refused.reason != Rejection::NotNamedYet || waiting.contains(&*refused.name)
+            });
+            (not_used > report.not_used.len() || !report.used.is_empty(), report)
+        };
+        let (is_used, notices) = match &self.offered {
+            Offered::File(report) => {
+                let (is_used, report) = came(report);
+                let is_nothing_else = is_used && report.not_used.is_empty();
+                let not_used = || not_used_of_named(&self.path, &report);
+                (is_used, if is_nothing_else { Vec::new() } else { not_used() })
+            }
+            Offered::Folder(report) => {
+                let (is_used, report) = came(report);
+                let of_folder = || nothing_used(&self.path, &counted(&report));
+                (is_used, if is_used { Vec::new() } else { vec![of_folder()] })
+            }
+            Offered::Before => (false, Vec::new()),
+            Offered::Unreadable => {
+                (false, vec![format!("--image {name} is not used: it is not a regular file")])
+            }
+        };
+        NamedFile { is_used, notices }
+    }
+}
+
 /// What came of a file, in few words.
 fn words_of(report: &OfferReport) -> String {
     if !report.used.is_empty() {
@@ -534,17 +600,20 @@ fn words_of(report: &OfferReport) -> String {
     }
 }
 
-fn add_up(sum: &mut OfferReport, report: Option<OfferReport>) {
-    let Some(report) = report else { return };
-    for refused in &report.not_used {
-        match refused.reason {
-            Rejection::NotAnImage { .. } => sum.others += 1,
-            _ => sum.unrelated += 1,
-        }
-    }
-    sum.unrelated += report.unrelated;
-    sum.others += report.others;
-    sum.used.extend(report.used);
+/// How many of a folder's files are of no use: images, and others.
+fn counted(report: &OfferReport) -> (u32, u32) {
+    let is_other = |refused: &&NotUsed| matches!(refused.reason, Rejection::NotAnImage { .. });
+    let others = report.not_used.iter().filter(is_other).count() as u32;
+    let images = report.not_used.len() as u32 - others;
+    (report.unrelated + images, report.others + others)
+}
+
+fn nothing_used(path: &Path, (unrelated, others): &(u32, u32)) -> String {
+    format!(
+        "--image {}: nothing in it is used (images of other builds: {unrelated}, other files: \
+         {others})",
+        path.display()
+    )
 }
 
 /// What is not used of a file that the user named: a line each.
@@ -561,13 +630,17 @@ fn not_used_of_named(path: &Path, report: &OfferReport) -> Vec<String> {
         notices.push(format!("--image {name}: {more} more are not used"));
     }
     if report.used.is_empty() && report.not_used.is_empty() {
-        let (unrelated, others) = (report.unrelated, report.others);
-        notices.push(format!(
-            "--image {name}: nothing in it is used (images of other builds: {unrelated}, other \
-             files: {others})"
-        ));
+        notices.push(nothing_used(path, &(report.unrelated, report.others)));
     }
     notices
+}
+
+/// Where a package of split units may lie for a file that names them: `FILE.dwp`, also of `FILE.debug`.
+fn packages_of(file: &Path) -> Vec<PathBuf> {
+    let plain = file.extension().filter(|end| *end == "debug").map(|_| file.with_extension("dwp"));
+    let mut package = file.as_os_str().to_owned();
+    package.push(".dwp");
+    iter::once(PathBuf::from(package)).chain(plain).collect()
 }
 
 /// Where the debug file lies that the image at `path` names.

@@ -58,8 +58,13 @@ impl Budget {
 
     /// Takes memory for sections, and has more work done for them.
     pub fn hold_sections(&self, bytes: u64) -> Result<(), ReadError> {
-        self.work.set(self.work.get().saturating_add(bytes.saturating_mul(WORK_PER_BYTE)));
+        self.add_work_for(bytes);
         self.hold(bytes).map_err(|_| over_budget())
+    }
+
+    /// Has more work done, for so many bytes that came.
+    pub fn add_work_for(&self, bytes: u64) {
+        self.work.set(self.work.get().saturating_add(bytes.saturating_mul(WORK_PER_BYTE)));
     }
 
     /// Takes memory.

@@ -5,7 +5,7 @@ use perftab_perfdata::sorting::sort_by_numbers;
 
 use super::super::code_ranges::CodeRanges;
 use super::budget::{Budget, Fault};
-use super::units::{Name, Ranges, Units};
+use super::units::{LoadedUnit, Name, Ranges, Units};
 use super::{MAX_LEVELS, Reader};
 
 /// Where the functions of a unit lie.
@@ -98,11 +98,11 @@ impl Inlined {
     /// Goes through the entries of a function.
     pub fn read(
         units: &Units,
-        unit: &gimli::Unit<Reader>,
+        loaded: &LoadedUnit,
         entry: usize,
         budget: &Budget,
     ) -> Result<Self, Fault> {
-        let dwarf = units.dwarf();
+        let (dwarf, unit) = loaded.entries(units)?;
         let mut entries = unit.entries_raw(Some(UnitOffset(entry)))?;
         let outermost = entries.next_depth();
         let abbreviation = entries.read_abbreviation()?.ok_or(Fault::Damaged)?;
@@ -111,7 +111,7 @@ impl Inlined {
             name.read(dwarf, unit, &entries.read_attribute(spec)?);
         }
         let mut it =
-            Self { name: named(units, unit, name)?, bodies: Vec::new(), ranges: Vec::new() };
+            Self { name: named(units, loaded, name)?, bodies: Vec::new(), ranges: Vec::new() };
         // Depths of the entries of bodies around the next one.
         let mut around: Vec<isize> = Vec::new();
         // Depth of a function inside of this one, whose entries are not its own.
@@ -153,7 +153,7 @@ impl Inlined {
                 }
                 budget.hold_one::<Body>()?;
                 let body = it.bodies.len();
-                it.bodies.push(Body { name: named(units, unit, name)?, call_file, call_line });
+                it.bodies.push(Body { name: named(units, loaded, name)?, call_file, call_line });
                 own.each(dwarf, unit, |range| {
                     budget.hold_one::<BodyRange>()?;
                     budget.work(2)?;
@@ -189,7 +189,7 @@ impl Inlined {
 }
 
 /// The name of an entry, or of the one that it refers to.
-fn named(units: &Units, unit: &gimli::Unit<Reader>, name: Name) -> Result<Option<Reader>, Fault> {
+fn named(units: &Units, unit: &LoadedUnit, name: Name) -> Result<Option<Reader>, Fault> {
     match (name.text(), name.reference) {
         (None, Some(reference)) => units.name(unit, reference),
         (text, _) => Ok(text),

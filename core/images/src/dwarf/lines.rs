@@ -172,6 +172,6 @@ fn path_of(
     Some(path)
 }
 
-fn short(text: &Reader) -> Option<Cow<'_, str>> {
+pub(super) fn short(text: &Reader) -> Option<Cow<'_, str>> {
     (text.len() <= MAX_PATH).then(|| text.to_string_lossy().ok()).flatten()
 }

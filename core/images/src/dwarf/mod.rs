@@ -16,12 +16,12 @@ mod measure;
 mod units;
 
 pub(super) use budget::{Budget, Fault, over_budget};
-pub(super) use units::{Found, Units};
+pub(super) use units::{Found, LoadedUnit, UnitHeaders, Units};
 
 /// More inlined bodies than this around one address are not kept.
 const MAX_LEVELS: usize = 256;
 
-type Reader = gimli::EndianArcSlice<gimli::RunTimeEndian>;
+pub(super) type Reader = gimli::EndianArcSlice<gimli::RunTimeEndian>;
 
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,21 @@
 //! The units of a file, and which of them has an address.
 
-use perftab_perfdata::map::Map;
-use std::cell::{OnceCell, RefCell};
+use perftab_perfdata::map::{Map, Set};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use gimli::{
-    Abbreviations, AttributeValue, DebugInfoOffset, Dwarf, Section as _, UnitHeader, UnitType,
+    Abbreviations, AttributeValue, DebugInfoOffset, Dwarf, DwoId, Section as _, UnitHeader,
+    UnitType,
 };
 use perftab_perfdata::sorting::sort_by_numbers;
 
 use super::super::code_ranges::CodeRanges;
+use super::super::split_units::{SplitImage, SplitUnit};
 use super::budget::{Budget, Fault};
 use super::functions::{Functions, Inlined};
-use super::lines::{Lines, Row};
+use super::lines::{self, Lines, Row};
 use super::{MAX_LEVELS, Reader, measure};
 
 /// Where an attribute's references lead: so many steps are followed to a name.
@@ -31,15 +33,27 @@ pub(crate) struct Units {
     code: CodeRanges,
     budget: Budget,
     /// What was left before any unit was loaded.
-    memory: u64,
+    memory: Cell<u64>,
+    /// The ids of units of which only skeletons are here.
+    skeletons: Set<u64>,
+    /// Files that have the units of some of them.
+    splits: RefCell<Vec<Rc<SplitImage>>>,
+    /// Skeletons that were met, and whose units are in none of these files; with where they should be.
+    missing: RefCell<Map<u64, String>>,
 }
 
 /// One of both files.
 #[derive(Default)]
 struct File {
+    units: UnitHeaders,
+    loaded: RefCell<Map<usize, Rc<LoadedUnit>>>,
+}
+
+/// The units of a file, without those of types.
+#[derive(Default)]
+pub(crate) struct UnitHeaders {
     /// In ascending order of their offsets.
     headers: Vec<UnitHeader<Reader>>,
-    loaded: RefCell<Map<usize, Rc<LoadedUnit>>>,
     abbreviations: RefCell<Map<usize, Arc<Abbreviations>>>,
 }
 
@@ -58,8 +72,10 @@ struct UnitRange {
 }
 
 /// A unit whose entries can be read.
-pub(super) struct LoadedUnit {
+pub(crate) struct LoadedUnit {
     pub unit: gimli::Unit<Reader>,
+    /// What it is a skeleton of, once that was looked for.
+    split: OnceCell<Option<Box<SplitUnit>>>,
     functions: OnceCell<Functions>,
     lines: OnceCell<Lines>,
     inlined: RefCell<Map<usize, Rc<Inlined>>>,
@@ -83,10 +99,38 @@ impl Units {
             Some(shared) => File::read(shared, &budget)?,
             None => File::default(),
         };
-        let memory = budget.memory();
-        let mut units = Self { dwarf, main, shared, ranges: Vec::new(), code, budget, memory };
+        let mut units = Self {
+            dwarf,
+            main,
+            shared,
+            ranges: Vec::new(),
+            code,
+            memory: Cell::new(budget.memory()),
+            budget,
+            skeletons: Set::new(),
+            splits: RefCell::default(),
+            missing: RefCell::default(),
+        };
         units.read_ranges()?;
         Ok(units)
+    }
+
+    /// Whether a file has the unit of some skeleton here.
+    pub fn name_split(&self, split: &SplitImage) -> bool {
+        self.skeletons.iter().any(|&id| split.claims(DwoId(id)))
+    }
+
+    /// Looks for units in this file too.
+    pub fn add_split(&self, split: Rc<SplitImage>) {
+        self.budget.add_work_for(split.file_bytes());
+        self.splits.borrow_mut().push(split);
+        self.missing.borrow_mut().clear();
+        self.drop_units();
+    }
+
+    /// Where the units should be that were looked for and are not here.
+    pub fn missing(&self) -> Vec<String> {
+        self.missing.borrow().values().cloned().collect()
     }
 
     /// What was left out for want of memory or work.
@@ -102,8 +146,8 @@ impl Units {
             listed.entry(header.debug_info_offset().0).or_default().push(header.offset());
         }
         let mut ranges = Vec::new();
-        for unit in 0..self.main.headers.len() {
-            let header = &self.main.headers[unit];
+        for unit in 0..self.main.units.len() {
+            let header = &self.main.units.headers[unit];
             if matches!(header.type_(), UnitType::Partial) {
                 continue;
             }
@@ -119,11 +163,15 @@ impl Units {
                 }
                 Err(fault @ Fault::Work) => return Err(fault),
             }
+            if let Some(id) = self.skeleton_id(unit) {
+                self.budget.hold_one::<(u64, u32)>()?;
+                self.skeletons.insert(id.0);
+            }
             // The ranges stay; the unit goes.
             self.drop_units();
             self.budget.hold((2 * ranges.capacity() * size_of::<UnitRange>()) as u64)?;
         }
-        self.memory = self.budget.memory();
+        self.memory.set(self.budget.memory());
         sort_by_numbers(&mut ranges, |range| (range.end, range.unit as u64));
         let mut least = u64::MAX;
         for range in ranges.iter_mut().rev() {
@@ -132,6 +180,11 @@ impl Units {
         }
         self.ranges = ranges;
         Ok(())
+    }
+
+    /// The id of the unit that a unit which is loaded is the skeleton of.
+    fn skeleton_id(&self, number: usize) -> Option<DwoId> {
+        self.main.loaded.borrow().get(&number)?.unit.dwo_id
     }
 
     /// By its own list, else by the section of address ranges, else by its bounds, else by its lines.
@@ -188,7 +241,7 @@ impl Units {
     /// Where the functions of all units begin, as far as they can be read, in no order.
     pub fn function_starts(&self) -> Vec<u64> {
         let mut starts = Vec::new();
-        for unit in 0..self.main.headers.len() {
+        for unit in 0..self.main.units.len() {
             let _ = self.add_function_starts(unit, &mut starts);
             self.drop_units();
         }
@@ -206,7 +259,7 @@ impl Units {
         if let Some(fault) = self.fault() {
             return Err(fault);
         }
-        for unit in 0..self.main.headers.len() {
+        for unit in 0..self.main.units.len() {
             let loaded = self.load(Which::Main, unit)?;
             loaded.functions(self)?;
             loaded.lines(self)?;
@@ -240,9 +293,9 @@ impl Units {
     fn drop_units(&self) {
         for file in [&self.main, &self.shared] {
             file.loaded.borrow_mut().clear();
-            file.abbreviations.borrow_mut().clear();
+            file.units.abbreviations.borrow_mut().clear();
         }
-        self.budget.release_to(self.memory);
+        self.budget.release_to(self.memory.get());
     }
 
     fn try_find(&self, address: u64) -> Result<Option<Found>, Fault> {
@@ -275,9 +328,41 @@ impl Units {
         if let Some(inlined) = loaded.inlined.borrow().get(&function) {
             return Ok(Rc::clone(inlined));
         }
-        let inlined = Rc::new(Inlined::read(self, &loaded.unit, function, &self.budget)?);
+        let inlined = Rc::new(Inlined::read(self, loaded, function, &self.budget)?);
         loaded.inlined.borrow_mut().insert(function, Rc::clone(&inlined));
         Ok(inlined)
+    }
+
+    /// The unit that one is the skeleton of. What is damaged is not there.
+    fn find_split(&self, skeleton: &LoadedUnit) -> Result<Option<Box<SplitUnit>>, Fault> {
+        let Some(id) = skeleton.unit.dwo_id else { return Ok(None) };
+        for split in self.splits.borrow().iter().filter(|split| split.claims(id)) {
+            let strings = split.load_strings(&self.budget)?;
+            self.memory.set(self.memory.get().saturating_sub(strings));
+            let before = self.budget.memory();
+            match split.unit(&self.dwarf, &skeleton.unit, &self.budget) {
+                Ok(Some(unit)) => return Ok(Some(Box::new(unit))),
+                Ok(None) | Err(Fault::Damaged) => self.budget.release_to(before),
+                Err(fault) => return Err(fault),
+            }
+        }
+        if self.missing.borrow().get(&id.0).is_none() {
+            let path = self.split_path(&skeleton.unit).unwrap_or_default();
+            self.budget.hold(64 + path.len() as u64)?;
+            self.missing.borrow_mut().insert(id.0, path);
+        }
+        Ok(None)
+    }
+
+    /// Where the compiler put it, as it was called there.
+    fn split_path(&self, skeleton: &gimli::Unit<Reader>) -> Option<String> {
+        let text = |text: Reader| lines::short(&text).map(|text| text.into_owned());
+        let name = self.dwarf.attr_string(skeleton, skeleton.dwo_name().ok()??).ok()?;
+        let name = text(name)?;
+        match skeleton.comp_dir.clone().and_then(text) {
+            Some(folder) if !name.starts_with('/') => Some(format!("{folder}/{name}")),
+            _ => Some(name),
+        }
     }
 
     /// Path of a file by its number in the unit's table.
@@ -292,22 +377,24 @@ impl Units {
         lines.md5(&self.dwarf, &found.loaded.unit, path, &self.budget)
     }
 
-    pub(super) fn dwarf(&self) -> &Dwarf<Reader> {
-        &self.dwarf
-    }
-
-    /// The name that a reference of an entry in the main file leads to.
+    /// The name that a reference of an entry of a unit of the main file leads to.
     pub(super) fn name(
         &self,
-        unit: &gimli::Unit<Reader>,
+        from: &LoadedUnit,
         reference: AttributeValue<Reader>,
     ) -> Result<Option<Reader>, Fault> {
         let mut which = Which::Main;
         let mut of: Option<Rc<LoadedUnit>> = None;
         let mut reference = reference;
+        let is_split = from.split(self)?.is_some();
         for _ in 0..MAX_REFERENCES {
             let offset = match reference {
                 AttributeValue::UnitRef(offset) => offset,
+                // Files of split units have one each.
+                AttributeValue::DebugInfoRef(offset) if is_split && of.is_none() => {
+                    let (_, unit) = from.entries(self)?;
+                    offset.to_unit_offset(&unit.header).ok_or(Fault::Damaged)?
+                }
                 AttributeValue::DebugInfoRef(offset) => self.enter(which, offset, &mut of)?,
                 AttributeValue::DebugInfoRefSup(offset) if self.dwarf.sup().is_some() => {
                     which = Which::Shared;
@@ -315,8 +402,10 @@ impl Units {
                 }
                 _ => return Ok(None),
             };
-            let unit = of.as_ref().map_or(unit, |loaded| &loaded.unit);
-            let dwarf = self.dwarf_of(which).ok_or(Fault::Damaged)?;
+            let (dwarf, unit) = match &of {
+                Some(loaded) => (self.dwarf_of(which).ok_or(Fault::Damaged)?, &loaded.unit),
+                None => from.entries(self)?,
+            };
             let mut entries = unit.entries_raw(Some(offset))?;
             let abbreviation = entries.read_abbreviation()?.ok_or(Fault::Damaged)?;
             let mut name = Name::default();
@@ -339,7 +428,7 @@ impl Units {
         offset: DebugInfoOffset,
         of: &mut Option<Rc<LoadedUnit>>,
     ) -> Result<gimli::UnitOffset, Fault> {
-        let headers = &self.file(which).headers;
+        let headers = &self.file(which).units.headers;
         let start = |header: &UnitHeader<Reader>| header.debug_info_offset().map(|offset| offset.0);
         let behind = headers.partition_point(|header| start(header) <= Some(offset.0));
         let number = behind.checked_sub(1).ok_or(Fault::Damaged)?;
@@ -369,7 +458,7 @@ impl Units {
             return Ok(Rc::clone(loaded));
         }
         let dwarf = self.dwarf_of(which).ok_or(Fault::Damaged)?;
-        let loaded = Rc::new(file.load(dwarf, number, &self.budget)?);
+        let loaded = Rc::new(file.units.load(dwarf, number, &self.budget)?);
         file.loaded.borrow_mut().insert(number, Rc::clone(&loaded));
         Ok(loaded)
     }
@@ -377,6 +466,13 @@ impl Units {
 
 impl File {
     fn read(dwarf: &Dwarf<Reader>, budget: &Budget) -> Result<Self, Fault> {
+        Ok(Self { units: UnitHeaders::read(dwarf, budget)?, ..Self::default() })
+    }
+}
+
+impl UnitHeaders {
+    /// Reads where units begin.
+    pub fn read(dwarf: &Dwarf<Reader>, budget: &Budget) -> Result<Self, Fault> {
         let mut headers = Vec::new();
         let mut units = dwarf.units();
         while let Some(header) = units.next()? {
@@ -389,7 +485,13 @@ impl File {
         Ok(Self { headers, ..Self::default() })
     }
 
-    fn load(
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.headers.len()
+    }
+
+    /// Makes the entries of one readable.
+    pub fn load(
         &self,
         dwarf: &Dwarf<Reader>,
         number: usize,
@@ -413,6 +515,7 @@ impl File {
         let unit = gimli::Unit::new_with_abbreviations(dwarf, header, abbreviations)?;
         Ok(LoadedUnit {
             unit,
+            split: OnceCell::new(),
             functions: OnceCell::new(),
             lines: OnceCell::new(),
             inlined: RefCell::default(),
@@ -445,10 +548,29 @@ fn tail(section: &Reader, offset: usize) -> Result<Reader, Fault> {
 }
 
 impl LoadedUnit {
+    /// What its entries are read with.
+    pub(super) fn entries<'a>(
+        &'a self,
+        units: &'a Units,
+    ) -> Result<(&'a Dwarf<Reader>, &'a gimli::Unit<Reader>), Fault> {
+        Ok(match self.split(units)? {
+            Some(split) => (&split.dwarf, &split.loaded.unit),
+            None => (&units.dwarf, &self.unit),
+        })
+    }
+
+    fn split(&self, units: &Units) -> Result<Option<&SplitUnit>, Fault> {
+        if self.split.get().is_none() {
+            let found = units.find_split(self)?;
+            return Ok(self.split.get_or_init(|| found).as_deref());
+        }
+        Ok(self.split.get().and_then(Option::as_deref))
+    }
+
     fn functions(&self, units: &Units) -> Result<&Functions, Fault> {
         if self.functions.get().is_none() {
-            let Units { dwarf, code, budget, .. } = units;
-            let functions = Functions::read(dwarf, &self.unit, code, budget)?;
+            let (dwarf, unit) = self.entries(units)?;
+            let functions = Functions::read(dwarf, unit, &units.code, &units.budget)?;
             return Ok(self.functions.get_or_init(|| functions));
         }
         self.functions.get().ok_or(Fault::Damaged)
