@@ -1,12 +1,15 @@
 //! What is inside of files that hold others: packed ones (gzip, xz, zstd, bzip2) and archives (tar,
-//! zip, ar and with it .deb), in each other too, as a `.ko.xz` in a `.tar.gz`.
+//! zip, ar and with it .deb, cpio and with it .rpm), in each other too, as a `.ko.xz` in a `.tar.gz`.
 //!
 //! Everything is told by content; names decide nothing. Bytes are read once, in order, so that a
 //! file of any size needs the memory of a few windows, and in small steps, however much comes out
 //! of little: a layer hands at most 1 MiB on before the host is asked again.
 
 mod ar;
+mod cpio;
 mod layers;
+mod rpm;
+mod sparse;
 mod tar;
 mod zip;
 
@@ -31,6 +34,10 @@ pub enum Form {
     Zip,
     /// ar, as of a .deb.
     Ar,
+    /// cpio, as in a .rpm.
+    Cpio,
+    /// rpm.
+    Rpm,
 }
 
 impl Form {
@@ -43,6 +50,10 @@ impl Form {
             Some(Self::Packed(wrapper))
         } else if first_bytes.starts_with(&ar::MAGIC) {
             Some(Self::Ar)
+        } else if first_bytes.starts_with(&rpm::MAGIC) {
+            Some(Self::Rpm)
+        } else if cpio::begins_archive(first_bytes) {
+            Some(Self::Cpio)
         } else if zip::begins_archive(first_bytes) {
             Some(Self::Zip)
         } else if tar::begins_archive(first_bytes) {
@@ -60,6 +71,8 @@ impl Form {
             Self::Tar => Box::new(tar::Tar::default()),
             Self::Zip => Box::new(zip::Zip::default()),
             Self::Ar => Box::new(ar::Ar::default()),
+            Self::Cpio => Box::new(cpio::Cpio::default()),
+            Self::Rpm => Box::new(rpm::Rpm::default()),
         }
     }
 }

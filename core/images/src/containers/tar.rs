@@ -1,16 +1,20 @@
 //! tar: POSIX.1 (ustar, pax) and what GNU tar adds ("tar-format", "Basic Tar Format" in its manual).
 //!
 //! Every member is a header of 512 bytes, its bytes, and zeros up to the next 512. Regular files
-//! are given; links, folders and devices have no bytes and are passed over. Sparse files are not
-//! put together again: they are passed over too.
+//! are given, sparse ones with their holes (`sparse.rs`); links, folders and devices have no bytes and are
+//! passed over, and so are sparse files whose map cannot be read.
 
+use super::sparse::{Map, MapPlace, Run, ZEROS};
 use super::{Container, ContainerError, Part, collect, member_name, take};
 
 /// Header and padding come in these.
 pub(super) const BLOCK: usize = 512;
 const FORM: &str = "tar";
-/// Bytes of a member that tells of the next one: a name, or pax's records.
-const MAX_EXTENSION: u64 = 64 << 10;
+/// Bytes of a member that tells of the next one: a name, or pax's records, among them a map of a sparse
+/// file.
+const MAX_EXTENSION: u64 = 1 << 20;
+/// A sparse file's map in front of its bytes is no longer.
+const MAX_MAP: usize = 256 << 10;
 
 /// Whether a file that begins with these bytes is a tar archive: its first header has the right
 /// checksum. Older forms have no other mark.
@@ -25,7 +29,9 @@ pub(super) struct Tar {
     /// What extensions say of the next member.
     next_name: Option<Vec<u8>>,
     next_size: Option<u64>,
-    next_is_sparse: bool,
+    next_sparse: Option<Map>,
+    /// Of the member, if it is sparse: what is still to be given, last first.
+    runs: Vec<Run>,
 }
 
 /// What the next bytes belong to.
@@ -42,11 +48,29 @@ enum Place {
         left: u64,
         padding: u64,
     },
+    /// The rest of the map of a sparse file, of which so much is stored.
+    SparseMap {
+        rest: MapRest,
+        stored: u64,
+    },
+    /// A file that is given by its runs.
+    Sparse {
+        padding: u64,
+    },
     Skipped {
         left: u64,
     },
     /// Behind the end: whatever pads the tape.
     Behind,
+}
+
+/// Where the rest of a map is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MapRest {
+    /// In blocks behind the header.
+    Blocks,
+    /// In the first blocks of what is stored.
+    Front,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,10 +104,17 @@ impl Tar {
         }
         let size = self.next_size.take().unwrap_or(size);
         let name = self.next_name.take();
-        let is_sparse = std::mem::take(&mut self.next_is_sparse);
+        let sparse = self.next_sparse.take();
         let padding = size.wrapping_neg() % BLOCK as u64;
-        let is_file = matches!(header.kind(), b'0' | b'\0' | b'7') && !is_sparse;
+        let is_file = matches!(header.kind(), b'0' | b'\0' | b'7');
         let name = name.unwrap_or_else(|| header.name());
+        if header.kind() == b'S' || (is_file && sparse.is_some()) {
+            let (map, has_more) = match sparse {
+                Some(map) => (map, false),
+                None => Map::of_header(block),
+            };
+            return Ok(self.begin_sparse(map, has_more, name, size));
+        }
         // Before POSIX, a folder was a file whose name ends so.
         if !is_file || name.ends_with(b"/") {
             let left = if header.has_bytes() { size.saturating_add(padding) } else { 0 };
@@ -92,6 +123,69 @@ impl Tar {
         }
         self.place = Place::File { left: size, padding };
         Ok(Some(member_name(&name)))
+    }
+
+    fn begin_sparse(
+        &mut self,
+        map: Map,
+        has_more: bool,
+        name: Vec<u8>,
+        stored: u64,
+    ) -> Option<String> {
+        let rest = match map.place() {
+            _ if has_more => Some(MapRest::Blocks),
+            MapPlace::Bytes => Some(MapRest::Front),
+            MapPlace::Headers | MapPlace::Nowhere => None,
+        };
+        match rest {
+            Some(rest) => {
+                (self.next_sparse, self.next_name) = (Some(map), Some(name));
+                self.place = Place::SparseMap { rest, stored };
+                None
+            }
+            None => self.begin_runs(&map, &name, stored),
+        }
+    }
+
+    /// The map is whole: begins the member, or passes it over.
+    fn begin_runs(&mut self, map: &Map, name: &[u8], stored: u64) -> Option<String> {
+        let padding = stored.wrapping_neg() % BLOCK as u64;
+        match map.runs(stored) {
+            Some(runs) => {
+                self.runs = runs;
+                self.place = Place::Sparse { padding };
+                Some(member_name(name))
+            }
+            None => {
+                self.place = Place::Skipped { left: stored.saturating_add(padding) };
+                None
+            }
+        }
+    }
+
+    /// Takes in a block of a sparse file's map.
+    fn map_block(&mut self, rest: MapRest, stored: u64) -> Result<Option<String>, ContainerError> {
+        let Some(mut map) = self.next_sparse.take() else { return Ok(None) };
+        let mut stored = stored;
+        let has_more = match rest {
+            MapRest::Blocks => {
+                let block = std::mem::take(&mut self.field);
+                block.first_chunk().is_some_and(|block| map.add_block(block))
+            }
+            MapRest::Front => !map.add_front(&self.field),
+        };
+        if has_more && self.field.len() < MAX_MAP {
+            self.next_sparse = Some(map);
+            return Ok(None);
+        }
+        if rest == MapRest::Front {
+            // It is a part of what is stored.
+            let length = self.field.len() as u64;
+            stored = stored.checked_sub(length).ok_or(damaged("a sparse file is too short"))?;
+            self.field.clear();
+        }
+        let name = self.next_name.take().unwrap_or_default();
+        Ok(self.begin_runs(&map, &name, stored))
     }
 
     fn extension(&mut self, kind: Extension, bytes: &[u8]) {
@@ -106,8 +200,13 @@ impl Tar {
                                 .ok()
                                 .and_then(|digits| digits.parse().ok());
                         }
-                        _ if key.starts_with(b"GNU.sparse.") => self.next_is_sparse = true,
-                        _ => {}
+                        _ => {
+                            let Some(key) = key.strip_prefix(b"GNU.sparse.") else { continue };
+                            self.next_sparse.get_or_insert_default().add_record(key, value);
+                            if key == b"name" {
+                                self.next_name = Some(value.to_owned());
+                            }
+                        }
                     }
                 }
             }
@@ -149,6 +248,37 @@ impl Container for Tar {
                     }
                     return Ok(Part::Bytes(taken));
                 }
+                &mut Place::SparseMap { rest, stored } => {
+                    let length = match rest {
+                        MapRest::Blocks => BLOCK,
+                        MapRest::Front => (self.field.len() + 1).next_multiple_of(BLOCK),
+                    };
+                    if !collect(&mut self.field, length, input) {
+                        return Ok(Part::NeedsInput);
+                    }
+                    if let Some(name) = self.map_block(rest, stored)? {
+                        return Ok(Part::Begin { name });
+                    }
+                }
+                &mut Place::Sparse { padding } => match self.runs.last_mut() {
+                    None => {
+                        self.place = Place::Skipped { left: padding };
+                        return Ok(Part::End);
+                    }
+                    Some(Run::Hole(0) | Run::Data(0)) => {
+                        self.runs.pop();
+                    }
+                    Some(Run::Hole(left)) => {
+                        return Ok(Part::Bytes(take(left, &mut &ZEROS[..])));
+                    }
+                    Some(Run::Data(left)) => {
+                        let taken = take(left, input);
+                        if taken.is_empty() {
+                            return Ok(Part::NeedsInput);
+                        }
+                        return Ok(Part::Bytes(taken));
+                    }
+                },
                 Place::Skipped { left: 0 } => self.place = Place::Header,
                 Place::Skipped { left } => {
                     if take(left, input).is_empty() {
@@ -224,7 +354,7 @@ fn until_zero(bytes: &[u8]) -> &[u8] {
 }
 
 /// Octal digits between spaces or zeros; an empty field is 0.
-fn octal(field: &[u8]) -> Option<u64> {
+pub(super) fn octal(field: &[u8]) -> Option<u64> {
     let text = until_zero(field).trim_ascii();
     text.iter().try_fold(0_u64, |number, &digit| match digit {
         b'0'..=b'7' => number.checked_mul(8)?.checked_add(u64::from(digit - b'0')),

@@ -113,6 +113,7 @@ fn b45_archives_of_all_kinds_give_what_was_recorded() {
         "zip -q0r out.zip in && mv out.zip out",
         // Sizes follow on the members: zip cannot go back in a pipe.
         "zip -qr - in | cat > out",
+        "cpio --version > t && find in | cpio -o -H newc --quiet > out && rm t",
         // An archive in an archive in an archive.
         "tar -cf t in && zip -q z.zip t && tar -czf out z.zip && rm t z.zip",
     ];
@@ -196,6 +197,95 @@ fn b45_packages_of_debian_are_opened() {
         assert_eq!(report.used.len(), 1, "{packing}: {report:?}");
         fs::remove_file(folder.join("deb/usr/lib/debug/.build-id/5a/11.debug.xz")).expect("it");
         folder.write("deb/usr/lib/debug/.build-id/5a/11.debug", &program);
+    }
+}
+
+#[test]
+fn b45_packages_of_fedora_are_opened() {
+    let test = "b45_packages_of_fedora_are_opened";
+    let Some(recorded) = recorded(test) else { return };
+    let folder = TestFolder::new();
+    folder.write("11.debug", &fs::read(&recorded.program).expect("it"));
+    let spec = "Name: spinner\nVersion: 1\nRelease: 1\nSummary: x\nLicense: x\n%description\nx\n\
+                %install\nmkdir -p %{buildroot}/usr/lib/debug\n\
+                cp %{in}/11.debug %{buildroot}/usr/lib/debug/11.debug\n\
+                %files\n/usr/lib/debug/11.debug\n";
+    folder.write("x.spec", spec.as_bytes());
+    for packing in ["w3.gzdio", "w3.xzdio", "w3.zstdio", "w3.ufdio"] {
+        let defined = [
+            "_topdir $PWD/top".to_owned(),
+            "_rpmdir $PWD".to_owned(),
+            "_rpmfilename x.rpm".to_owned(),
+            "in $PWD".to_owned(),
+            format!("_binary_payload {packing}"),
+            "debug_package %{nil}".to_owned(),
+            "__os_install_post %{nil}".to_owned(),
+            "_build_id_links none".to_owned(),
+        ];
+        let defined = defined.map(|it| format!("--define \"{it}\"")).join(" ");
+        if !shell(test, &folder, &format!("rpmbuild -bb --quiet {defined} x.spec")) {
+            return;
+        }
+        let mut session = open_path(&recorded.recording).expect("a recording");
+        let package = fs::read(folder.join("x.rpm")).expect("a package");
+        let report = offer(&mut session, "x.rpm", &package);
+        let [used] = &report.used[..] else { panic!("{packing}: {report:?}") };
+        assert!(used.name.ends_with("/11.debug") && report.not_used.is_empty(), "{report:?}");
+        assert!(names(&mut session).contains(&"spin".to_owned()), "{packing}");
+        // Headers of any length, and an end anywhere.
+        for at in (96..package.len().min(400)).chain([package.len() / 2]) {
+            let mut damaged = package.clone();
+            damaged[at] ^= 0xff;
+            let mut session = open_path(&recorded.recording).expect("a recording");
+            offer(&mut session, "x.rpm", &damaged);
+            offer(&mut session, "x.rpm", &package[..at]);
+        }
+    }
+}
+
+/// tar leaves out what is zero, in four forms; here an archive in which zeros stand before and between files.
+#[test]
+fn b45_sparse_files_in_archives_are_put_together() {
+    let test = "b45_sparse_files_in_archives_are_put_together";
+    let Some(recorded) = recorded(test) else { return };
+    let folder = TestFolder::new();
+    let program = fs::read(&recorded.program).expect("it");
+    let mut members = Vec::new();
+    for number in 0..40 {
+        let (hole, text) = (format!("{number:02}-hole"), format!("{number:02}-text"));
+        folder.write(&hole, &vec![0; 70_000]);
+        folder.write(&text, &[b'x'; 5000]);
+        members.extend([hole, text]);
+    }
+    folder.write("99-program", &program);
+    members.push("99-program".to_owned());
+    let members = members.join(" ");
+    assert!(shell(test, &folder, &format!("tar -cf whole.tar {members}")));
+    assert!(shell(test, &folder, "cp --sparse=always whole.tar holes.tar"));
+    let whole = fs::metadata(folder.join("whole.tar")).expect("it").len();
+    for form in [
+        "--format=gnu",
+        "--format=pax --sparse-version=0.0",
+        "--format=pax --sparse-version=0.1",
+        "--format=pax --sparse-version=1.0",
+    ] {
+        if !shell(test, &folder, &format!("tar -S {form} -cf out holes.tar")) {
+            continue;
+        }
+        let packed = fs::read(folder.join("out")).expect("it is packed");
+        assert!((packed.len() as u64) < whole / 5, "{form}: it is not sparse");
+        let mut session = open_path(&recorded.recording).expect("a recording");
+        let report = offer(&mut session, "out", &packed);
+        let [used] = &report.used[..] else { panic!("{form}: {report:?}") };
+        assert_eq!(used.name, "out/holes.tar/99-program");
+        assert_eq!((report.others, &report.not_used[..]), (80, &[][..]), "{form}");
+        assert_eq!(used.gives, "inlines and source lines");
+        for at in (0..4096).step_by(3) {
+            let mut damaged = packed.clone();
+            damaged[at] = b'7' + (at % 2) as u8;
+            let mut session = open_path(&recorded.recording).expect("a recording");
+            offer(&mut session, "out", &damaged);
+        }
     }
 }
 
