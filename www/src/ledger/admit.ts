@@ -45,7 +45,8 @@ export async function admitFiles(files: readonly File[]): Promise<void> {
     const report = await offer(present, files);
     hold(files, report);
     selectedDso.value ??= firstMismatched(report);
-    notUsed.value = [...report.notUsed, ...notUsed.value];
+    const used = new Set(report.used.map(({ name }) => name));
+    notUsed.value = [...report.notUsed, ...notUsed.value.filter(({ name }) => !used.has(name))];
     const text = describeDrop(report, roles.peek());
     lastDrop.value = text;
     if (report.notUsed.length === 0) {

@@ -57,6 +57,10 @@ function shortReason(reason: Rejection): string {
       return "recorded without a build-id";
     case "unreadable":
       return "could not be read";
+    case "not-named-yet":
+      return "add its program too";
+    case "not-named":
+      return "add its program first";
     default:
       return reason.kind.replaceAll("-", " ");
   }

@@ -20,6 +20,9 @@ export async function admit(sides: readonly ImagesSide[], files: readonly File[]
       said.flatMap((reports) => reports[index] ?? []),
     );
   }
+  // A part of a program's debug information may come before the program.
+  const used = new Set(report.used.map(({ name }) => name));
+  report.notUsed = report.notUsed.filter(({ name, reason }) => reason.kind !== "not-named-yet" || !used.has(name));
   for (const side of sides) {
     await side.nameFrames(slices);
   }
