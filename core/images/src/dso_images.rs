@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::companion::{Companion, Kind, MissingUnits};
 use super::dwarf::over_budget;
 use super::elf::Elf;
+use super::embedded_symbols;
 use super::image::Image;
 use super::image_contents::ImageContents;
 use super::inline_frames::InlineFrames;
@@ -353,7 +354,9 @@ fn file_name(path: &str) -> &str {
 /// True if an ELF file has symbols.
 fn has_functions(image: &Image) -> bool {
     let has = |elf: &Elf, kind| elf.section_of_kind(kind).is_some();
-    image.elf().is_some_and(|elf| has(elf, elf::SHT_SYMTAB) || has(elf, elf::SHT_DYNSYM))
+    image.elf().is_some_and(|elf| {
+        has(elf, elf::SHT_SYMTAB) || has(elf, elf::SHT_DYNSYM) || embedded_symbols::exist_in(elf)
+    })
 }
 
 fn gives(image: &MatchedImage) -> ImageContents {
@@ -365,6 +368,7 @@ fn gives(image: &MatchedImage) -> ImageContents {
         functions: has_functions(image.image()),
         inlines: InlineFrames::exist_in(image),
         unwinding: has(&[".eh_frame", ".debug_frame", ".zdebug_frame"]),
-        symbol_table: elf.section_of_kind(elf::SHT_SYMTAB).is_some(),
+        symbol_table: elf.section_of_kind(elf::SHT_SYMTAB).is_some()
+            || embedded_symbols::exist_in(elf),
     }
 }

@@ -18,6 +18,7 @@ pub mod demangle;
 mod dso_images;
 mod dwarf;
 mod elf;
+mod embedded_symbols;
 mod findings;
 mod forced;
 mod function_code;

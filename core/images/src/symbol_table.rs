@@ -1,5 +1,6 @@
-//! The functions of an ELF file by address: `.symtab`, `.dynsym` and the procedure linkage table. Its objects
-//! are a table of their own, which only data accesses want.
+//! The functions of an ELF file by address: `.symtab`, or what a stripped file has instead
+//! (`embedded_symbols.rs`), `.dynsym` and the procedure linkage table. Its objects are a table of their own,
+//! which only data accesses want.
 //!
 //! Which of several names at one address is chosen, which entries count as functions and how far
 //! one without a size reaches follow perf (tools/perf/util/symbol.c and symbol-elf.c, Linux 6.1),
@@ -25,6 +26,7 @@ use super::address::Svma;
 use super::code_ranges::CodeRanges;
 use super::dwarf::{Budget, over_budget};
 use super::elf::{Elf, RawSymbol, Section, text_at};
+use super::embedded_symbols::{self, GoFunctions};
 use super::function_starts;
 use super::image::{Content, Image};
 use super::inline_frames::InlineFrames;
@@ -41,7 +43,7 @@ const MAX_SYMBOLS: usize = 32 << 20;
 /// A function as the linker knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol<'a> {
-    /// Its name, still mangled.
+    /// Its name, still mangled, without the version that a linker wrote behind it.
     pub name: &'a str,
     /// Where it begins.
     pub start: Svma,
@@ -175,14 +177,25 @@ impl SymbolTable {
     }
 
     fn about(subject: Subject, images: &[&Image]) -> Result<Self, ReadError> {
-        let files: Vec<ElfFile<'_>> = images.iter().filter_map(|it| ElfFile::of(it)).collect();
         let bytes = images.iter().map(|image| image.source().len());
         let file_bytes = bytes.fold(0, u64::saturating_add);
         let budget = Budget::of_file(file_bytes);
         let mut table = Self { file_bytes, ..Self::default() };
+        let mut files: Vec<ElfFile<'_>> = images.iter().filter_map(|it| ElfFile::of(it)).collect();
+        let is_stripped =
+            files.iter().all(|file| file.elf.section_of_kind(elf::SHT_SYMTAB).is_none());
+        let embedded = match is_stripped {
+            true => embedded_in(images, &budget)?,
+            false => None,
+        };
+        files.extend(embedded.iter().filter_map(ElfFile::of));
         let with = |kind| files.iter().find(|file| file.elf.section_of_kind(kind).is_some());
         if let Some(file) = with(elf::SHT_SYMTAB) {
             table.add_symbols(subject, file, elf::SHT_SYMTAB, &budget)?;
+        } else if subject == Subject::Functions {
+            for image in images.iter() {
+                table.add_go_functions(image, &budget)?;
+            }
         }
         let mut dynamic = None;
         if let Some(file) = with(elf::SHT_DYNSYM) {
@@ -262,8 +275,12 @@ impl SymbolTable {
 
     fn symbol(&self, index: u32) -> Option<Symbol<'_>> {
         let entry = self.entries.get(index as usize)?;
+        let name = match self.addresses {
+            Addresses::AsLinked => without_version(self.name(entry)),
+            Addresses::AtRunTime => self.name(entry),
+        };
         Some(Symbol {
-            name: self.name(entry),
+            name,
             start: Svma(entry.start),
             end: Svma(entry.end),
             kind: match entry.rank.table {
@@ -311,6 +328,24 @@ impl SymbolTable {
         });
         held.map_err(|_| over_budget())?;
         Ok(Some(AddedSymbols { image, symbols, base }))
+    }
+
+    /// The functions that a Go program knows itself.
+    fn add_go_functions(&mut self, image: &Image, budget: &Budget) -> Result<(), ReadError> {
+        let GoFunctions { names, functions } = GoFunctions::read(image, budget)?;
+        if functions.is_empty() {
+            return Ok(());
+        }
+        let Some(base) = self.add_text(names) else { return Ok(()) };
+        let (bind, kind) = (elf::STB_LOCAL, elf::STT_FUNC);
+        let rank = Rank { bind, kind, table: Table::Symbols };
+        self.entries.extend(functions.into_iter().take(MAX_SYMBOLS).filter_map(
+            |(start, end, name)| {
+                let name = base.checked_add(name)?;
+                (start < end).then_some(Entry { start, end, name, rank })
+            },
+        ));
+        Ok(())
     }
 
     /// Appends the strings that a symbol table refers to; returns where they begin.
@@ -598,6 +633,29 @@ impl SymbolTable {
         ranges.owners.shrink_to_fit();
         (self.starts, self.owners) = (ranges.starts, ranges.owners);
     }
+}
+
+/// The name of a symbol as the linker wrote it into `.symtab`: `NAME@VERSION`, or `NAME@@VERSION` for the
+/// version that is linked by default.
+fn without_version(symbol: &str) -> &str {
+    let Some((name, version)) = symbol.split_once('@') else { return symbol };
+    let version = version.strip_prefix('@').unwrap_or(version);
+    let is_of_version = |at: char| at.is_ascii_alphanumeric() || "_.-".contains(at);
+    let is_version = version.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    match !name.is_empty() && is_version && version.chars().all(is_of_version) {
+        true => name,
+        false => symbol,
+    }
+}
+
+/// The symbols that a stripped file has packed inside of it.
+fn embedded_in(images: &[&Image], budget: &Budget) -> Result<Option<Image>, ReadError> {
+    for image in images {
+        if let Some(embedded) = embedded_symbols::mini_debug_file(image, budget)? {
+            return Ok(Some(embedded));
+        }
+    }
+    Ok(None)
 }
 
 /// True if a symbol that a file exports is there already: what is in `.dynsym` a linker has put into `.symtab`
