@@ -5,8 +5,11 @@ use std::path::Path;
 
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
+use perftab_tests::perftab_binary;
+use perftab_tests::program::is_installed;
+use perftab_tests::tier::Tier;
 
-use crate::symbols::oracle::{Code, inline_levels};
+use crate::symbols::oracle::{Code, inline_levels, levels_by_llvm};
 use crate::symbols::workbench::{Bench, compile, image};
 
 const C: &str = r#"
@@ -187,4 +190,45 @@ fn compile_rust(folder: &Path, flags: &[&str]) -> Option<std::path::PathBuf> {
         .ended()
         .expect("rustc runs");
     output.status.success().then_some(program)
+}
+
+/// perftab itself: DWARF of dozens of crates, some optimised and some not.
+#[test]
+fn the_largest_program_here_says_what_llvm_says() {
+    const TEST: &str = "the_largest_program_here_says_what_llvm_says";
+    if !is_installed(TEST, "llvm-symbolizer") {
+        return;
+    }
+    let program = perftab_binary();
+    let code = Code::of(&program);
+    let few = if Tier::of_this_run() == Tier::All { 10_000 } else { 2_000 };
+    let step = (code.length as usize / few) | 1;
+    let file = image(&program);
+    let mut bench = Bench::new(file.identity(), &code.offsets(step));
+    bench.admit(file).expect("it is the file recorded");
+    let addresses: Vec<_> =
+        bench.frames().iter().map(|&(offset, _)| code.address_of(offset)).collect();
+    let expected = levels_by_llvm(&program, &addresses);
+    let (mut inlined, mut wrong) = (0, Vec::new());
+    for ((offset, frame), expected) in bench.frames().into_iter().zip(expected) {
+        let levels = bench.levels(frame);
+        inlined += usize::from(levels.len() > 1);
+        // The outermost has the name of its symbol.
+        let same = levels.len() == expected.len()
+            && levels.iter().zip(&expected).enumerate().all(|(at, (level, wanted))| {
+                (at == 0 || level.0 == Some(&wanted.0))
+                    && level.1.unwrap_or("??") == wanted.1
+                    && level.2 == wanted.2
+            });
+        if !same {
+            wrong.push(format!("{:#x}\n  {expected:?}\n  {levels:?}", code.address_of(offset)));
+        }
+    }
+    assert!(inlined > few / 3, "only {inlined} of {few} have inlined functions");
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(5)].join("\n")
+    );
 }

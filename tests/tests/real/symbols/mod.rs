@@ -4,6 +4,7 @@
 //! code, and compares with `nm`, `addr2line` and `readelf` run on the same file.
 
 mod debug_files;
+mod embedded;
 mod gate;
 mod hostile;
 mod inlines;
@@ -11,5 +12,6 @@ mod links;
 mod names;
 mod not_there;
 mod oracle;
+mod split_units;
 mod tables;
 mod workbench;

@@ -124,3 +124,21 @@ pub fn inline_levels(file: &Path, addresses: &[u64]) -> HashMap<u64, Vec<Level>>
     }
     levels
 }
+
+/// The same by `llvm-symbolizer`, in the order of the addresses.
+pub fn levels_by_llvm(file: &Path, addresses: &[u64]) -> Vec<Vec<Level>> {
+    let wanted = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
+    let printed = answers("llvm-symbolizer", &["--inlines", "-e", text(file)], wanted);
+    let levels = |block: &str| {
+        let lines: Vec<&str> = block.lines().collect();
+        let (pairs, _) = lines.as_chunks::<2>();
+        let level = |[function, place]: &[&str; 2]| {
+            let (place, _column) = place.rsplit_once(':').expect("a place has a column");
+            let (path, line) = place.rsplit_once(':').expect("and a line");
+            let line = line.parse().ok().filter(|&line| line != 0);
+            ((*function).to_owned(), path.to_owned(), line)
+        };
+        pairs.iter().rev().map(level).collect()
+    };
+    printed.trim_end().split("\n\n").map(levels).collect()
+}

@@ -1,0 +1,255 @@
+//! Split DWARF (.dwo, .dwp) by gcc, clang, dwp and llvm-dwp, and what dwz moves out, in any order.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use perftab_images::{Companion, Images, Offer, OfferReport, Rejection};
+use perftab_perfdata::decode::SliceSource;
+use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::folder::TestFolder;
+use perftab_tests::program::is_installed;
+
+use crate::symbols::oracle::{Code, Level, inline_levels};
+use crate::symbols::workbench::{Bench, image, run, text};
+
+const FIRST: &str = "
+int second(int);
+struct Pair { int left, right; int both() const { return left * 7 + right; } };
+namespace inner {
+template <int N, typename T> __attribute__((always_inline)) inline T mix(T x) {
+    for (int i = 0; i < N; i++) x = x * 31 + (x >> 3);
+    return x;
+}
+}
+__attribute__((noinline)) int first(int x) {
+    if (__builtin_expect(x == 77777, 0)) __builtin_trap();
+    Pair pair{x, x + 1};
+    return inner::mix<4>(pair.both()) + inner::mix<9>(x);
+}
+int main(int count, char **) { return first(count) + second(count); }
+";
+
+const SECOND: &str = "
+namespace { struct Step { int by; __attribute__((always_inline)) int go(int x) { return x ^ (by << x); } }; }
+__attribute__((noinline)) int second(int x) {
+    Step step{x};
+    int sum = 0;
+    for (int i = 0; i < x; i++) sum += step.go(i);
+    return sum;
+}
+";
+
+/// A program, the files that were split off, and what it says when it is whole.
+struct Split {
+    folder: TestFolder,
+    program: PathBuf,
+    /// By address: levels by `addr2line` of the same program compiled without splitting.
+    expected: Vec<(u64, Vec<Level>)>,
+}
+
+impl Split {
+    fn new(compiler: &str, flags: &[&str]) -> Self {
+        let folder = TestFolder::new();
+        let link = |name: &str, more: &[&str]| {
+            for (file, source) in [("first", FIRST), ("second", SECOND)] {
+                folder.write(&format!("{file}.cpp"), source.as_bytes());
+                let command = [flags, more, &["-O2", "-g", "-c"]].concat();
+                let mut command: Vec<&str> = command;
+                let (source, object) = (format!("{file}.cpp"), format!("{file}.o"));
+                command.extend([source.as_str(), "-o", &object]);
+                run_in(&folder, compiler, &command);
+            }
+            run_in(&folder, compiler, &["-Wl,--build-id", "first.o", "second.o", "-o", name]);
+            folder.join(name)
+        };
+        let whole = link("whole", &[]);
+        let program = link("program", &["-gsplit-dwarf"]);
+        let code = Code::of(&program);
+        let of_whole = Code::of(&whole);
+        assert_eq!((code.address, code.length), (of_whole.address, of_whole.length));
+        let addresses: Vec<u64> = (code.address..code.address + code.length).collect();
+        let levels = inline_levels(&whole, &addresses);
+        let expected = addresses.into_iter().map(|at| (at, levels[&at].clone())).collect();
+        Self { folder, program, expected }
+    }
+
+    /// Counts the addresses with inlined functions; panics where levels are not those of the whole program.
+    fn compare(&self, files: &[&Path]) -> usize {
+        let code = Code::of(&self.program);
+        let file = image(&self.program);
+        let mut bench = Bench::new(file.identity(), &code.offsets(1));
+        bench.admit(file).expect("it is the file recorded");
+        for file in files {
+            let split = Companion::of(image(file)).expect("it is split off");
+            bench.images.add_companion(split).expect("a skeleton names it");
+        }
+        bench.symbols.resolve(&bench.profile, bench.dso, &bench.images);
+        let mut inlined = 0;
+        for ((offset, frame), (address, expected)) in bench.frames().into_iter().zip(&self.expected)
+        {
+            assert_eq!(code.address_of(offset), *address);
+            if expected.iter().any(|(function, ..)| function == "??") {
+                continue;
+            }
+            let levels = bench.levels(frame);
+            inlined += usize::from(levels.len() > 1);
+            let shown = levels.iter().map(|&(name, _, line)| (name.unwrap_or("??"), line));
+            let wanted = expected.iter().map(|(name, _, line)| (name.as_str(), *line));
+            if !files.is_empty() {
+                assert!(shown.eq(wanted), "{address:#x}: {levels:?}, not {expected:?}");
+            }
+        }
+        inlined
+    }
+}
+
+fn run_in(folder: &Path, program: &str, arguments: &[&str]) {
+    let output = Command::new(program).args(arguments).current_dir(folder).ended();
+    let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {said}");
+}
+
+#[test]
+fn split_units_say_what_the_whole_program_says() {
+    const TEST: &str = "split_units_say_what_the_whole_program_says";
+    let (has_clang, has_llvm) = (is_installed(TEST, "clang++"), is_installed(TEST, "llvm-dwp"));
+    for (compiler, flags, packager) in [
+        ("g++", &["-gdwarf-5", "-gz=zlib"][..], "llvm-dwp"),
+        ("g++", &["-gdwarf-4", "-fdebug-types-section"], "dwp"),
+        ("clang++", &["-gdwarf-5", "-fdebug-types-section"], "llvm-dwp"),
+        ("clang++", &["-gdwarf-4", "-fno-split-dwarf-inlining"], "dwp"),
+    ] {
+        if compiler == "clang++" && !has_clang {
+            continue;
+        }
+        let split = Split::new(compiler, flags);
+        let units = ["first.dwo", "second.dwo"].map(|name| split.folder.join(name));
+        let without = split.compare(&[]);
+        let inlined = split.compare(&[&units[0], &units[1]]);
+        assert!(without == 0 && inlined > 20, "{compiler} {flags:?}: {without}, {inlined}");
+        assert_eq!(split.compare(&[&units[1], &units[0], &units[1]]), inlined);
+        if packager == "llvm-dwp" && !has_llvm || flags.contains(&"-gz=zlib") {
+            // llvm-dwp reads compressed units wrongly in some versions.
+            continue;
+        }
+        run_in(&split.folder, packager, &["-e", "program", "-o", "any name"]);
+        let package = split.folder.join("any name");
+        assert_eq!(split.compare(&[&package]), inlined, "{compiler} {flags:?} {packager}");
+    }
+}
+
+/// Offers files in this order; what is said of the last, and of each before.
+fn offered(program: &Path, files: &[(&str, Vec<u8>)]) -> (Images, Vec<OfferReport>) {
+    let bench = Bench::new(image(program).identity(), &[]);
+    let mut images = Images::new(bench.profile.dsos);
+    let offer = |(name, bytes): &(&str, Vec<u8>)| {
+        Offer::new(name, Box::new(SliceSource::new(bytes.clone()))).finish(&mut images)
+    };
+    let reports = files.iter().map(offer).collect();
+    (images, reports)
+}
+
+fn used(report: &OfferReport) -> Vec<&str> {
+    report.used.iter().map(|used| used.name.as_str()).collect()
+}
+
+#[test]
+fn parts_of_debug_information_come_in_any_order_and_in_archives() {
+    let split = Split::new("g++", &["-gdwarf-5"]);
+    let read = |name: &str| std::fs::read(split.folder.join(name)).expect(name);
+    let (program, unit) = (read("program"), read("first.dwo"));
+    let (images, reports) =
+        offered(&split.program, &[("any", unit.clone()), ("program", program.clone())]);
+    assert!(matches!(&reports[0].not_used[..], [it] if it.reason == Rejection::NotNamedYet));
+    assert_eq!(used(&reports[1]), ["program", "any"]);
+    assert_eq!(images.waiting().count(), 0);
+
+    run_in(&split.folder, "tar", &["-cf", "all.tar", "second.dwo", "first.dwo", "program"]);
+    let (_, reports) = offered(&split.program, &[("all.tar", read("all.tar"))]);
+    let [report] = &reports[..] else { panic!("{reports:?}") };
+    let names = ["all.tar/program", "all.tar/second.dwo", "all.tar/first.dwo"];
+    assert_eq!((used(report), &report.not_used[..]), (names.to_vec(), &[][..]));
+
+    // One bit of its id: no skeleton names it.
+    let dump = run("readelf", &["--debug-dump=info", text(&split.folder.join("first.dwo"))]);
+    let (_, id) = dump.split_once("DWO ID:").expect("DWARF 5 has it in the header of the unit");
+    let id = id.split_whitespace().next().expect("digits").trim_start_matches("0x");
+    let id = u64::from_str_radix(id, 16).expect("hex").to_le_bytes();
+    let mut other = unit;
+    let at = other.windows(8).position(|bytes| bytes == id).expect("its id");
+    other[at + 3] ^= 0x10;
+    let (images, reports) = offered(&split.program, &[("program", program), ("other", other)]);
+    assert!(reports[1].used.is_empty() && reports[1].not_used.len() == 1, "{reports:?}");
+    assert_eq!(images.waiting().collect::<Vec<_>>(), ["other"]);
+}
+
+#[test]
+fn what_dwz_shares_comes_in_any_order() {
+    const TEST: &str = "what_dwz_shares_comes_in_any_order";
+    if !is_installed(TEST, "dwz") {
+        return;
+    }
+    for version in ["-4", "-5"] {
+        let folder = TestFolder::new();
+        for name in ["first", "other"] {
+            // Long enough that moving it pays.
+            let names: String = (0..40).map(|n| format!("int field_number_{n};")).collect();
+            let source = format!(
+                "struct Long {{ {names} }};\n{FIRST}\nint {name}_of(Long *it) {{ return \
+                 it->field_number_3; }}\n{SECOND}"
+            );
+            folder.write("program.cpp", source.as_bytes());
+            let flags = ["-O2", "-g", "-Wl,--build-id", "program.cpp", "-o", name];
+            run_in(&folder, "g++", &flags);
+        }
+        run_in(&folder, "dwz", &[version, "-m", "shared", "first", "other"]);
+        let read = |name: &str| std::fs::read(folder.join(name)).expect(name);
+        let program = folder.join("first");
+        let files = [("shared", read("shared")), ("first", read("first"))];
+        let (_, reports) = offered(&program, &files);
+        assert_eq!(used(&reports[1]), ["first", "shared"], "{version}");
+        run_in(&folder, "tar", &["-cf", "all.tar", "shared", "other", "first"]);
+        let (_, reports) = offered(&program, &[("all.tar", read("all.tar"))]);
+        assert_eq!(used(&reports[0]), ["all.tar/first", "all.tar/shared"], "{version}");
+    }
+}
+
+/// Every byte of the parts that lead elsewhere, and some of the others: no panic, and an answer.
+#[test]
+fn damaged_units_and_packages_give_what_they_still_have() {
+    const TEST: &str = "damaged_units_and_packages_give_what_they_still_have";
+    let split = Split::new("g++", &["-gdwarf-4"]);
+    let files = match is_installed(TEST, "dwp") {
+        true => {
+            run_in(&split.folder, "dwp", &["-e", "program", "-o", "package"]);
+            vec!["first.dwo", "package"]
+        }
+        false => vec!["first.dwo"],
+    };
+    let offsets: Vec<u64> = Code::of(&split.program).offsets(16);
+    for name in files {
+        let bytes = std::fs::read(split.folder.join(name)).expect("it");
+        let mut damaged: Vec<usize> = (0..bytes.len()).step_by(29).collect();
+        if let Some(index) = Code::section(&split.folder.join(name), ".debug_cu_index") {
+            damaged.extend(index.offset as usize..(index.offset + index.length) as usize);
+        }
+        for at in damaged {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= if at % 2 == 0 { 0xff } else { 1 };
+            let Ok(image_of) = perftab_images::Image::open(name, Box::new(SliceSource::new(bytes)))
+            else {
+                continue;
+            };
+            let file = image(&split.program);
+            let mut bench = Bench::new(file.identity(), &offsets);
+            bench.admit(file).expect("it is the file recorded");
+            if let Ok(companion) = Companion::of(image_of) {
+                let _ = bench.images.add_companion(companion);
+            }
+            bench.symbols.resolve(&bench.profile, bench.dso, &bench.images);
+            let frames = bench.frames();
+            assert!(frames.iter().all(|&(_, frame)| !bench.levels(frame).is_empty()));
+        }
+    }
+}
