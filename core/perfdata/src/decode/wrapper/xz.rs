@@ -79,11 +79,11 @@ fn kind(error: XzError) -> UnpackErrorKind {
     let unsupported = |what| UnpackErrorKind::Unsupported { what };
     match error {
         XzError::DictionaryTooLarge(bytes) => UnpackErrorKind::Window { bytes },
-        XzError::ContentCrc32Mismatch(..) | XzError::ContentCrc64Mismatch(..) => {
-            UnpackErrorKind::Checksum
-        }
-        XzError::Sha256NotSupported | XzError::UnsupportedCheckType(_) => {
-            unsupported("a check other than CRC-32 and CRC-64")
+        XzError::ContentCrc32Mismatch(..)
+        | XzError::ContentCrc64Mismatch(..)
+        | XzError::ContentSha256Mismatch(..) => UnpackErrorKind::Checksum,
+        XzError::UnsupportedCheckType(_) => {
+            unsupported("a check other than CRC-32, CRC-64 and SHA-256")
         }
         XzError::BcjFilterNotSupported | XzError::DeltaFilterUnsupported => {
             unsupported("a filter other than LZMA2")
