@@ -10,6 +10,7 @@ mod buildid_cache;
 mod cli;
 mod commands;
 mod debuginfod_client;
+mod descriptors;
 mod file_source;
 mod images;
 mod input;

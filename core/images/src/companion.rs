@@ -12,8 +12,9 @@ use super::image::Image;
 use super::split_units::SplitImage;
 use super::supplementary::has_id;
 
-/// Most files that wait for another that names them: each may take a descriptor of the host.
-const MAX_WAITING: usize = 4096;
+/// Most files that wait for another that names them: each may take a descriptor of the host, of which
+/// some systems permit 4,096.
+const MAX_WAITING: usize = 3000;
 
 /// A file that others may name.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub struct Companion(Kind);
 #[derive(Debug)]
 pub(super) enum Kind {
     Shared(Box<Image>),
-    Split(SplitImage),
+    Split(Box<SplitImage>),
 }
 
 /// Units that naming has found to be in other files, which are not here.
@@ -38,7 +39,7 @@ impl Companion {
     /// Takes a file that others may name; gives any other back.
     pub fn of(image: Image) -> Result<Self, Box<Image>> {
         match SplitImage::open(image) {
-            Ok(split) => Ok(Self(Kind::Split(split))),
+            Ok(split) => Ok(Self(Kind::Split(Box::new(split)))),
             Err(image) if may_be_shared(&image) => Ok(Self(Kind::Shared(image))),
             Err(image) => Err(image),
         }

@@ -35,8 +35,8 @@ pub struct DsoImages {
     of_dso: Map<DsoId, usize>,
     /// What debug files have in common.
     supplementary: Vec<Rc<SupplementaryImage>>,
-    /// What compilers split off.
-    splits: Vec<Rc<SplitImage>>,
+    /// What compilers split off, by one of the ids in each.
+    splits: Map<u64, Vec<Rc<SplitImage>>>,
 }
 
 /// What became of an image that passed the gate.
@@ -142,7 +142,7 @@ impl DsoImages {
     }
 
     /// Builds whose debug information has to be read to know that.
-    fn add_split(&mut self, split: SplitImage) -> Result<Vec<DsoId>, SplitImage> {
+    fn add_split(&mut self, split: Box<SplitImage>) -> Result<Vec<DsoId>, Box<SplitImage>> {
         let names = |build: &Build| {
             let frames = build.inline_frames().filter(|_| build.may_have_skeletons());
             frames.is_some_and(|frames| frames.name_split(&split))
@@ -152,9 +152,15 @@ impl DsoImages {
         if naming.is_empty() {
             return Err(split);
         }
-        let split = match self.splits.iter().find(|known| !known.lacks_of(&split)) {
+        let first = split.ids().next().map_or(0, |id| id.0);
+        let alike = self.splits.entry(first).or_default();
+        let split = match alike.iter().find(|known| !known.lacks_of(&split)) {
             Some(known) => Rc::clone(known),
-            None => Rc::new(split),
+            None => {
+                let split: Rc<SplitImage> = Rc::from(split);
+                alike.push(Rc::clone(&split));
+                split
+            }
         };
         let mut dsos = Vec::new();
         for index in naming {
@@ -163,9 +169,6 @@ impl DsoImages {
                 build.add_split(Rc::clone(&split));
             }
             dsos.extend(build.images.first().into_iter().flat_map(MatchedImage::dsos));
-        }
-        if self.splits.iter().all(|known| !Rc::ptr_eq(known, &split)) {
-            self.splits.push(split);
         }
         Ok(dsos)
     }
@@ -304,7 +307,7 @@ impl Build {
                 Ok(None) => {}
                 Ok(Some(frames)) => {
                     let splits = self.splits.iter().filter(|split| frames.name_split(split));
-                    splits.for_each(|split| frames.add_split(Rc::clone(split)));
+                    splits.for_each(|split| frames.add_split(split));
                     return DebugInformation { frames: Some(frames), fault };
                 }
                 Err(error) => fault = Some(error.to_string()),
@@ -325,7 +328,7 @@ impl Build {
 
     fn add_split(&mut self, split: Rc<SplitImage>) {
         if let Some(frames) = self.inline_frames() {
-            frames.add_split(Rc::clone(&split));
+            frames.add_split(&split);
         }
         self.splits.push(split);
     }

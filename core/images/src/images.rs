@@ -111,8 +111,9 @@ impl Images {
                 (Outcome::Refused(Refusal::new(&rejection, toolchain)), Err(rejection))
             }
         };
+        let may_name_others = matches!(outcome, Outcome::Matched(_));
         self.findings.push(Finding { name: name.to_owned(), package, outcome });
-        if answer.is_ok() {
+        if may_name_others {
             self.admit_waiting();
         }
         answer

@@ -106,7 +106,7 @@ impl InlineFrames {
     }
 
     /// Reads units of which only skeletons are here from this file too.
-    pub(super) fn add_split(&self, split: Rc<SplitImage>) {
+    pub(super) fn add_split(&self, split: &Rc<SplitImage>) {
         self.units.add_split(split);
     }
 

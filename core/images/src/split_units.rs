@@ -74,12 +74,19 @@ impl SplitImage {
         }
     }
 
+    /// The ids of the units that it says it has.
+    pub fn ids(&self) -> impl Iterator<Item = DwoId> + '_ {
+        let (ids, rows) = match &self.form {
+            Form::Object(ids) => (Some(ids), None),
+            Form::Package { rows, .. } => (None, Some(rows)),
+        };
+        let ids = ids.into_iter().flat_map(|ids| ids.iter());
+        ids.chain(rows.into_iter().flat_map(Map::keys)).map(|&id| DwoId(id))
+    }
+
     /// Whether another has units that this one has not.
     pub fn lacks_of(&self, other: &Self) -> bool {
-        match &other.form {
-            Form::Object(ids) => ids.iter().any(|&id| !self.claims(DwoId(id))),
-            Form::Package { rows, .. } => rows.keys().any(|&id| !self.claims(DwoId(id))),
-        }
+        other.ids().any(|id| !self.claims(id))
     }
 
     /// How long the file is.

@@ -17,7 +17,8 @@ use serde::Serialize;
 
 use super::{filter, finish_named};
 use crate::cli::{DiffArgs, DiffBasis, DiffSort, NameArgs};
-use crate::images::search::{self, NamedFile};
+use crate::images::named::NamedFile;
+use crate::images::search;
 use crate::input::Input;
 use crate::output::{self, Outcome, Results, printable};
 

@@ -10,5 +10,6 @@ pub mod identity;
 pub mod kernel;
 pub mod kernel_copies;
 pub mod local;
+pub mod named;
 pub mod search;
 pub mod unpacked;

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use perftab_core::session::{NotUsed, OfferReport, OfferStep, Session, WantedDso};
+use perftab_core::session::{OfferReport, OfferStep, Session, WantedDso};
 use perftab_core::{
     DsoId, DsoKind, Image, ImageContents, NotAnImage, Rejection, SupplementaryLink,
 };
@@ -25,8 +25,10 @@ use super::identity;
 use super::kernel::{self, KernelPlaces, RunningSymbols};
 use super::kernel_copies::KernelCopies;
 use super::local::{self, Places};
+use super::named::{NamedFile, NamedReport, Offered};
 use crate::cli::{ImageArgs, NameArgs};
 use crate::debuginfod_client::{Artifact, Client, FetchError, Fetched, Patience};
+use crate::descriptors::raise_descriptor_limit;
 use crate::file_source::FileSource;
 use crate::output::{self, Progress, Unit};
 use crate::record::own_vdso;
@@ -36,18 +38,8 @@ use crate::recording::Recording;
 const FRAMES_AT_ONCE: usize = 4096;
 /// Bytes of a file looked at between two updates.
 const BYTES_AT_ONCE: usize = 16 << 20;
-/// Of a file that the user named, so many of those in it that are not used are said.
-const SAID_OF_A_FILE: usize = 5;
 /// Processes that still run whose files are looked at.
 const ROOTS_MAX: usize = 64;
-
-/// What came of a file or folder that the user named.
-pub struct NamedFile {
-    /// Whether anything of it is used.
-    pub is_used: bool,
-    /// What is not, and why: a line each.
-    pub notices: Vec<String>,
-}
 
 /// Finds images and lets the session unwind its stacks and name its frames from them. `recording` is what it was read
 /// from, unless that was a link.
@@ -69,6 +61,7 @@ pub fn name_frames_with(
     args: &NameArgs,
     say: &mut dyn FnMut(NamedFile),
 ) -> anyhow::Result<()> {
+    raise_descriptor_limit();
     let images = &args.images;
     let mut search = Search::new(session);
     if let Some(vmlinux) = &args.vmlinux {
@@ -230,7 +223,10 @@ impl<'a> Search<'a> {
         let metadata = fs::metadata(path).with_context(|| format!("--image {}", path.display()))?;
         let offered = if metadata.is_dir() {
             let mut sum = OfferReport::default();
-            for file in files_below(path) {
+            // What compilers split off comes after the programs that name it.
+            let mut files = files_below(path);
+            files.sort_by_key(|file| file.extension() == Some(OsStr::new("dwo")));
+            for file in files {
                 if let Some(mut report) = self.offer(&file) {
                     sum.unrelated += report.unrelated;
                     sum.others += report.others;
@@ -536,55 +532,6 @@ struct Build {
     dsos: Vec<DsoId>,
 }
 
-/// A file or folder that the user named, and what came of it so far.
-struct NamedReport {
-    path: PathBuf,
-    offered: Offered,
-}
-
-enum Offered {
-    File(OfferReport),
-    Folder(OfferReport),
-    /// It is the same file as another.
-    Before,
-    /// It is a device, say.
-    Unreadable,
-}
-
-impl NamedReport {
-    /// What is of no use is said of a file, not of each file of a folder. `waiting` has what still
-    /// waits for another file: the rest of what did is used.
-    fn named(&self, waiting: &HashSet<&str>) -> NamedFile {
-        let name = self.path.display();
-        let came = |report: &OfferReport| {
-            let mut report = report.clone();
-            let not_used = report.not_used.len();
-            report.not_used.retain(|refused| {
-                refused.reason != Rejection::NotNamedYet || waiting.contains(&*refused.name)
-            });
-            (not_used > report.not_used.len() || !report.used.is_empty(), report)
-        };
-        let (is_used, notices) = match &self.offered {
-            Offered::File(report) => {
-                let (is_used, report) = came(report);
-                let is_nothing_else = is_used && report.not_used.is_empty();
-                let not_used = || not_used_of_named(&self.path, &report);
-                (is_used, if is_nothing_else { Vec::new() } else { not_used() })
-            }
-            Offered::Folder(report) => {
-                let (is_used, report) = came(report);
-                let of_folder = || nothing_used(&self.path, &counted(&report));
-                (is_used, if is_used { Vec::new() } else { vec![of_folder()] })
-            }
-            Offered::Before => (false, Vec::new()),
-            Offered::Unreadable => {
-                (false, vec![format!("--image {name} is not used: it is not a regular file")])
-            }
-        };
-        NamedFile { is_used, notices }
-    }
-}
-
 /// What came of a file, in few words.
 fn words_of(report: &OfferReport) -> String {
     if !report.used.is_empty() {
@@ -598,41 +545,6 @@ fn words_of(report: &OfferReport) -> String {
         Some((_, message)) => message.clone(),
         None => "no file of this build".to_owned(),
     }
-}
-
-/// How many of a folder's files are of no use: images, and others.
-fn counted(report: &OfferReport) -> (u32, u32) {
-    let is_other = |refused: &&NotUsed| matches!(refused.reason, Rejection::NotAnImage { .. });
-    let others = report.not_used.iter().filter(is_other).count() as u32;
-    let images = report.not_used.len() as u32 - others;
-    (report.unrelated + images, report.others + others)
-}
-
-fn nothing_used(path: &Path, (unrelated, others): &(u32, u32)) -> String {
-    format!(
-        "--image {}: nothing in it is used (images of other builds: {unrelated}, other files: \
-         {others})",
-        path.display()
-    )
-}
-
-/// What is not used of a file that the user named: a line each.
-fn not_used_of_named(path: &Path, report: &OfferReport) -> Vec<String> {
-    let name = path.to_string_lossy();
-    let mut notices = Vec::new();
-    for refused in report.not_used.iter().take(SAID_OF_A_FILE) {
-        let shown = if refused.name == name { "" } else { &refused.name };
-        let separator = if shown.is_empty() { "" } else { ": " };
-        let message = &refused.message;
-        notices.push(format!("--image {name}{separator}{shown} is not used: {message}"));
-    }
-    if let Some(more) = report.not_used.len().checked_sub(SAID_OF_A_FILE).filter(|&n| n > 0) {
-        notices.push(format!("--image {name}: {more} more are not used"));
-    }
-    if report.used.is_empty() && report.not_used.is_empty() {
-        notices.push(nothing_used(path, &(report.unrelated, report.others)));
-    }
-    notices
 }
 
 /// Where a package of split units may lie for a file that names them: `FILE.dwp`, also of `FILE.debug`.

@@ -24,6 +24,7 @@ use super::explain;
 use super::options::{BuildIdTable, CallChains, Plan, Rate, RingOrigin, Target};
 use super::ring::Ring;
 use super::sys::{self, Scope};
+use crate::descriptors::raise_descriptor_limit;
 
 /// What the running kernel can put into an attr. Each level includes those below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -316,15 +317,6 @@ fn is(error: &io::Error, errno: Errno) -> bool {
 
 fn is_refused(error: &io::Error) -> bool {
     is(error, Errno::ACCESS) || is(error, Errno::PERM)
-}
-
-/// Many threads on many CPUs need many descriptors; as many as permitted are taken.
-fn raise_descriptor_limit() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    // Refused: then opening says so.
-    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// The events asked for, or the default found by trying.

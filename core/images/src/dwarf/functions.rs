@@ -4,8 +4,9 @@ use gimli::{AttributeValue, Dwarf, UnitOffset};
 use perftab_perfdata::sorting::sort_by_numbers;
 
 use super::super::code_ranges::CodeRanges;
+use super::attributes::{Name, Ranges};
 use super::budget::{Budget, Fault};
-use super::units::{LoadedUnit, Name, Ranges, Units};
+use super::units::{LoadedUnit, Units};
 use super::{MAX_LEVELS, Reader};
 
 /// Where the functions of a unit lie.

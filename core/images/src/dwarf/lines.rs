@@ -18,7 +18,6 @@ const MAX_PATH: usize = 4096;
 /// The lines of a unit.
 #[derive(Default)]
 pub(super) struct Lines {
-    header: Option<LineProgramHeader<Reader>>,
     /// In ascending order of where they begin.
     sequences: Vec<Sequence>,
     rows: Vec<(u64, Row)>,
@@ -37,7 +36,7 @@ struct Sequence {
 #[derive(Clone, Copy)]
 pub(super) struct Row {
     /// Number of the file.
-    pub file: u64,
+    pub file: u32,
     /// Line, 0 if it is of none.
     pub line: u32,
 }
@@ -71,7 +70,9 @@ impl Lines {
                 continue;
             }
             let line = row.line().map_or(0, |line| line.get() as u32);
-            let what = Row { file: row.file_index(), line };
+            // No file has a number beyond those of 32 bits.
+            let file = u32::try_from(row.file_index()).unwrap_or(u32::MAX);
+            let what = Row { file, line };
             // Of several at one address, the last counts.
             match lines.rows.get_mut(first_row..).and_then(<[_]>::last_mut) {
                 Some((last, kept)) if *last == address => *kept = what,
@@ -82,7 +83,6 @@ impl Lines {
             }
         }
         lines.rows.truncate(first_row);
-        lines.header = Some(rows.header().clone());
         sort_by_numbers(&mut lines.sequences, |sequence| (sequence.begin, 0));
         Ok(lines)
     }
@@ -112,7 +112,7 @@ impl Lines {
         if let Some(known) = self.paths.borrow().get(&file) {
             return known.clone();
         }
-        let header = self.header.as_ref()?;
+        let header = unit.line_program.as_ref()?.header();
         let path = header.file(file).and_then(|file| path_of(dwarf, unit, file, header));
         let path: Option<Rc<str>> = path.map(Rc::from);
         if let Err(fault) = budget.hold(64 + path.as_ref().map_or(0, |path| path.len() as u64)) {
@@ -131,7 +131,10 @@ impl Lines {
         path: &str,
         budget: &Budget,
     ) -> Option<[u8; 16]> {
-        let header = self.header.as_ref().filter(|header| header.file_has_md5())?;
+        let header = unit.line_program.as_ref()?.header();
+        if !header.file_has_md5() {
+            return None;
+        }
         let mut files = header.file_names().iter();
         let file = files.find(|file| {
             let is_paid = budget.work(64 + path.len() as u64).is_ok();

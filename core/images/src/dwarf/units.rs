@@ -3,21 +3,22 @@
 use perftab_perfdata::map::{Map, Set};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
 
-use gimli::{
-    Abbreviations, AttributeValue, DebugInfoOffset, Dwarf, DwoId, Section as _, UnitHeader,
-    UnitType,
-};
+use gimli::{AttributeValue, DebugInfoOffset, Dwarf, DwoId, UnitHeader, UnitType};
 use perftab_perfdata::sorting::sort_by_numbers;
 
 use super::super::code_ranges::CodeRanges;
 use super::super::split_units::{SplitImage, SplitUnit};
+use super::attributes::{Name, Ranges};
 use super::budget::{Budget, Fault};
 use super::functions::{Functions, Inlined};
 use super::lines::{self, Lines, Row};
-use super::{MAX_LEVELS, Reader, measure};
+use super::unit_headers::UnitHeaders;
+use super::{MAX_LEVELS, Reader};
 
+/// What is read of units may take twice so much memory: with more, those read first are dropped. Addresses
+/// are looked up in ascending order, so that few have to be read again.
+const MOST_LOADED: u64 = 32 << 20;
 /// Where an attribute's references lead: so many steps are followed to a name.
 const MAX_REFERENCES: usize = 16;
 
@@ -34,10 +35,13 @@ pub(crate) struct Units {
     budget: Budget,
     /// What was left before any unit was loaded.
     memory: Cell<u64>,
+    /// What was left before the first of those that were read last, and what those before them hold.
+    memory_before: Cell<u64>,
+    held_before: Cell<u64>,
     /// The ids of units of which only skeletons are here.
     skeletons: Set<u64>,
-    /// Files that have the units of some of them.
-    splits: RefCell<Vec<Rc<SplitImage>>>,
+    /// Files that have the units of some of them, by id.
+    splits: RefCell<Map<u64, Vec<Rc<SplitImage>>>>,
     /// Skeletons that were met, and whose units are in none of these files; with where they should be.
     missing: RefCell<Map<u64, String>>,
 }
@@ -46,15 +50,9 @@ pub(crate) struct Units {
 #[derive(Default)]
 struct File {
     units: UnitHeaders,
+    /// Those read last, and those before them.
     loaded: RefCell<Map<usize, Rc<LoadedUnit>>>,
-}
-
-/// The units of a file, without those of types.
-#[derive(Default)]
-pub(crate) struct UnitHeaders {
-    /// In ascending order of their offsets.
-    headers: Vec<UnitHeader<Reader>>,
-    abbreviations: RefCell<Map<usize, Arc<Abbreviations>>>,
+    loaded_before: RefCell<Map<usize, Rc<LoadedUnit>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +104,8 @@ impl Units {
             ranges: Vec::new(),
             code,
             memory: Cell::new(budget.memory()),
+            memory_before: Cell::new(budget.memory()),
+            held_before: Cell::new(0),
             budget,
             skeletons: Set::new(),
             splits: RefCell::default(),
@@ -117,13 +117,15 @@ impl Units {
 
     /// Whether a file has the unit of some skeleton here.
     pub fn name_split(&self, split: &SplitImage) -> bool {
-        self.skeletons.iter().any(|&id| split.claims(DwoId(id)))
+        split.ids().any(|id| self.skeletons.contains(&id.0))
     }
 
     /// Looks for units in this file too.
-    pub fn add_split(&self, split: Rc<SplitImage>) {
+    pub fn add_split(&self, split: &Rc<SplitImage>) {
         self.budget.add_work_for(split.file_bytes());
-        self.splits.borrow_mut().push(split);
+        for id in split.ids().filter(|id| self.skeletons.contains(&id.0)) {
+            self.splits.borrow_mut().entry(id.0).or_default().push(Rc::clone(split));
+        }
         self.missing.borrow_mut().clear();
         self.drop_units();
     }
@@ -164,14 +166,16 @@ impl Units {
                 Err(fault @ Fault::Work) => return Err(fault),
             }
             if let Some(id) = self.skeleton_id(unit) {
-                self.budget.hold_one::<(u64, u32)>()?;
                 self.skeletons.insert(id.0);
             }
             // The ranges stay; the unit goes.
             self.drop_units();
-            self.budget.hold((2 * ranges.capacity() * size_of::<UnitRange>()) as u64)?;
+            let kept = ranges.capacity() * size_of::<UnitRange>()
+                + self.skeletons.len() * size_of::<(u64, u32)>();
+            self.budget.hold(2 * kept as u64)?;
         }
         self.memory.set(self.budget.memory());
+        self.drop_units();
         sort_by_numbers(&mut ranges, |range| (range.end, range.unit as u64));
         let mut least = u64::MAX;
         for range in ranges.iter_mut().rev() {
@@ -289,13 +293,38 @@ impl Units {
         }
     }
 
+    /// What is held stays when units are dropped.
+    fn keep(&self, bytes: u64) {
+        for memory in [&self.memory, &self.memory_before] {
+            memory.set(memory.get().saturating_sub(bytes));
+        }
+    }
+
     /// Frees what was loaded.
     fn drop_units(&self) {
         for file in [&self.main, &self.shared] {
             file.loaded.borrow_mut().clear();
-            file.units.abbreviations.borrow_mut().clear();
+            file.loaded_before.borrow_mut().clear();
+            file.units.drop_abbreviations();
         }
         self.budget.release_to(self.memory.get());
+        self.memory_before.set(self.memory.get());
+        self.held_before.set(0);
+    }
+
+    /// Frees what was read first, if there is much.
+    fn drop_older_units(&self) {
+        let held = self.memory_before.get().saturating_sub(self.budget.memory());
+        if held < MOST_LOADED {
+            return;
+        }
+        for file in [&self.main, &self.shared] {
+            *file.loaded_before.borrow_mut() = file.loaded.take();
+            file.units.drop_abbreviations();
+        }
+        self.budget.release_to(self.budget.memory().saturating_add(self.held_before.get()));
+        self.held_before.set(held);
+        self.memory_before.set(self.budget.memory());
     }
 
     fn try_find(&self, address: u64) -> Result<Option<Found>, Fault> {
@@ -336,9 +365,9 @@ impl Units {
     /// The unit that one is the skeleton of. What is damaged is not there.
     fn find_split(&self, skeleton: &LoadedUnit) -> Result<Option<Box<SplitUnit>>, Fault> {
         let Some(id) = skeleton.unit.dwo_id else { return Ok(None) };
-        for split in self.splits.borrow().iter().filter(|split| split.claims(id)) {
+        for split in self.splits.borrow().get(&id.0).into_iter().flatten() {
             let strings = split.load_strings(&self.budget)?;
-            self.memory.set(self.memory.get().saturating_sub(strings));
+            self.keep(strings);
             let before = self.budget.memory();
             match split.unit(&self.dwarf, &skeleton.unit, &self.budget) {
                 Ok(Some(unit)) => return Ok(Some(Box::new(unit))),
@@ -348,7 +377,9 @@ impl Units {
         }
         if self.missing.borrow().get(&id.0).is_none() {
             let path = self.split_path(&skeleton.unit).unwrap_or_default();
-            self.budget.hold(64 + path.len() as u64)?;
+            let bytes = 64 + path.len() as u64;
+            self.budget.hold(bytes)?;
+            self.keep(bytes);
             self.missing.borrow_mut().insert(id.0, path);
         }
         Ok(None)
@@ -454,9 +485,12 @@ impl Units {
 
     fn load(&self, which: Which, number: usize) -> Result<Rc<LoadedUnit>, Fault> {
         let file = self.file(which);
-        if let Some(loaded) = file.loaded.borrow().get(&number) {
-            return Ok(Rc::clone(loaded));
+        for loaded in [&file.loaded, &file.loaded_before] {
+            if let Some(loaded) = loaded.borrow().get(&number) {
+                return Ok(Rc::clone(loaded));
+            }
         }
+        self.drop_older_units();
         let dwarf = self.dwarf_of(which).ok_or(Fault::Damaged)?;
         let loaded = Rc::new(file.units.load(dwarf, number, &self.budget)?);
         file.loaded.borrow_mut().insert(number, Rc::clone(&loaded));
@@ -470,84 +504,17 @@ impl File {
     }
 }
 
-impl UnitHeaders {
-    /// Reads where units begin.
-    pub fn read(dwarf: &Dwarf<Reader>, budget: &Budget) -> Result<Self, Fault> {
-        let mut headers = Vec::new();
-        let mut units = dwarf.units();
-        while let Some(header) = units.next()? {
-            budget.hold_one::<UnitHeader<Reader>>()?;
-            // Nothing is needed of types.
-            if !matches!(header.type_(), UnitType::Type { .. } | UnitType::SplitType { .. }) {
-                headers.push(header);
-            }
-        }
-        Ok(Self { headers, ..Self::default() })
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.headers.len()
-    }
-
-    /// Makes the entries of one readable.
-    pub fn load(
-        &self,
-        dwarf: &Dwarf<Reader>,
-        number: usize,
-        budget: &Budget,
-    ) -> Result<LoadedUnit, Fault> {
-        let header = self.headers.get(number).ok_or(Fault::Damaged)?.clone();
-        budget.hold(4 * size_of::<LoadedUnit>() as u64)?;
-        let abbreviations = self.abbreviations(dwarf, &header, budget)?;
-        let mut entries = header.entries_raw(&abbreviations, None)?;
-        let root = entries.read_abbreviation()?.ok_or(Fault::Damaged)?;
-        for &spec in root.attributes() {
-            budget.work(4)?;
-            let attribute = entries.read_attribute(spec)?;
-            if attribute.name() == gimli::DW_AT_stmt_list
-                && let AttributeValue::DebugLineRef(offset) = attribute.value()
-            {
-                let table = tail(dwarf.debug_line.reader(), offset.0)?;
-                budget.hold(measure::line_header(&table, budget)?)?;
-            }
-        }
-        let unit = gimli::Unit::new_with_abbreviations(dwarf, header, abbreviations)?;
-        Ok(LoadedUnit {
+impl LoadedUnit {
+    pub(super) fn new(unit: gimli::Unit<Reader>) -> Self {
+        Self {
             unit,
             split: OnceCell::new(),
             functions: OnceCell::new(),
             lines: OnceCell::new(),
             inlined: RefCell::default(),
-        })
-    }
-
-    /// Units may share a table.
-    fn abbreviations(
-        &self,
-        dwarf: &Dwarf<Reader>,
-        header: &UnitHeader<Reader>,
-        budget: &Budget,
-    ) -> Result<Arc<Abbreviations>, Fault> {
-        let offset = header.debug_abbrev_offset().0;
-        if let Some(known) = self.abbreviations.borrow().get(&offset) {
-            return Ok(Arc::clone(known));
         }
-        let table = tail(dwarf.debug_abbrev.reader(), offset)?;
-        budget.hold(measure::abbreviations(&table, budget)?)?;
-        let abbreviations = dwarf.abbreviations(header)?;
-        self.abbreviations.borrow_mut().insert(offset, Arc::clone(&abbreviations));
-        Ok(abbreviations)
     }
-}
 
-fn tail(section: &Reader, offset: usize) -> Result<Reader, Fault> {
-    let mut rest = section.clone();
-    gimli::Reader::skip(&mut rest, offset)?;
-    Ok(rest)
-}
-
-impl LoadedUnit {
     /// What its entries are read with.
     pub(super) fn entries<'a>(
         &'a self,
@@ -600,91 +567,6 @@ impl Found {
 
     /// Number of the file, and line.
     pub fn row(&self) -> Option<(u64, u32)> {
-        self.row.map(|row| (row.file, row.line))
-    }
-}
-
-/// Where the code of an entry lies, as its attributes say.
-#[derive(Default)]
-pub(super) struct Ranges {
-    begin: Option<u64>,
-    end: Option<u64>,
-    length: Option<u64>,
-    list: Option<gimli::RangeListsOffset>,
-}
-
-impl Ranges {
-    /// Takes an attribute in, if it is one of those.
-    pub fn read(
-        &mut self,
-        dwarf: &Dwarf<Reader>,
-        unit: &gimli::Unit<Reader>,
-        attribute: &gimli::Attribute<Reader>,
-    ) -> Result<(), Fault> {
-        match (attribute.name(), attribute.value()) {
-            (gimli::DW_AT_low_pc, value) => self.begin = dwarf.attr_address(unit, value)?,
-            (gimli::DW_AT_high_pc, AttributeValue::Udata(length)) => self.length = Some(length),
-            (gimli::DW_AT_high_pc, value) => self.end = dwarf.attr_address(unit, value)?,
-            (gimli::DW_AT_ranges, value) => self.list = dwarf.attr_ranges_offset(unit, value)?,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Calls `each` for every range.
-    pub fn each(
-        &self,
-        dwarf: &Dwarf<Reader>,
-        unit: &gimli::Unit<Reader>,
-        mut each: impl FnMut(gimli::Range) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        if let Some(list) = self.list {
-            let mut ranges = dwarf.ranges(unit, list)?;
-            while let Some(range) = ranges.next()? {
-                each(range)?;
-            }
-        } else if let Some(begin) = self.begin {
-            // A begin of -1 is of code that the linker dropped: its end overflows.
-            let end = self.end.or_else(|| self.length.map(|length| begin.wrapping_add(length)));
-            if let Some(end) = end {
-                each(gimli::Range { begin, end })?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The name of an entry, as its attributes say.
-#[derive(Default)]
-pub(super) struct Name {
-    linkage: Option<Reader>,
-    plain: Option<Reader>,
-    /// The entry that has it, if this one has none.
-    pub reference: Option<AttributeValue<Reader>>,
-}
-
-impl Name {
-    /// Takes an attribute in, if it is one of those.
-    pub fn read(
-        &mut self,
-        dwarf: &Dwarf<Reader>,
-        unit: &gimli::Unit<Reader>,
-        attribute: &gimli::Attribute<Reader>,
-    ) {
-        match attribute.name() {
-            gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => {
-                self.linkage = dwarf.attr_string(unit, attribute.value()).ok();
-            }
-            gimli::DW_AT_name => self.plain = dwarf.attr_string(unit, attribute.value()).ok(),
-            gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => {
-                self.reference = Some(attribute.value());
-            }
-            _ => {}
-        }
-    }
-
-    /// As the linker knows it, else as the source does.
-    pub fn text(&self) -> Option<Reader> {
-        self.linkage.clone().or_else(|| self.plain.clone())
+        self.row.map(|row| (row.file.into(), row.line))
     }
 }
