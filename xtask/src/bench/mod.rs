@@ -8,6 +8,7 @@ mod goals;
 mod ingest;
 mod links;
 mod load;
+mod names;
 mod record;
 mod unwind;
 mod view;
@@ -57,6 +58,12 @@ enum BenchCommand {
         #[arg(long, default_value_t = 3)]
         runs: usize,
     },
+    /// Naming 10,000 addresses of a large program, beside addr2line
+    Names {
+        /// How often to measure; the median counts
+        #[arg(long, default_value_t = 3)]
+        runs: usize,
+    },
     /// Links of every length, beside the plain encoding of what they hold
     Links(Recordings),
 }
@@ -72,6 +79,7 @@ impl BenchCommand {
             Self::All { .. } => {
                 &[Need::Chromium, Need::Node20, Need::Time, Need::Perf, Need::Binutils, Need::Perl]
             }
+            Self::Names { .. } => &[Need::Time, Need::Binutils],
             Self::Ingest(_) | Self::Unwind { .. } => {
                 &[Need::Time, Need::Perf, Need::Binutils, Need::Perl]
             }
@@ -175,6 +183,10 @@ pub fn bench(options: &BenchOptions) -> Result<()> {
         BenchCommand::Unwind { runs } => {
             let rows = unwind::goals(&binary, &recording_of(Size::Dumps)?, *runs)?;
             rows.iter().for_each(Row::print);
+            Ok(())
+        }
+        BenchCommand::Names { runs } => {
+            names::goal(&binary, *runs)?.print();
             Ok(())
         }
         BenchCommand::Links(recordings) => links::bench(&binary, &recordings.paths()?),
