@@ -518,3 +518,50 @@ fn b30_what_dwz_moved_is_read_from_the_file_with_the_id_that_is_named() {
     assert!(!inlined(&flipped), "{flipped:?}");
     assert!(said.contains(shared), "{said}");
 }
+
+/// Where the compiler put them, beside the program, and in a package beside it.
+#[test]
+fn b30_units_that_were_split_off_are_found_by_what_names_them() {
+    let test = "b30_units_that_were_split_off_are_found_by_what_names_them";
+    let folder = TestFolder::new();
+    let source = format!(
+        "{SHARED}int main(void) {{ struct tide tide = {{1}}; struct harbour harbour = {{&tide}}; \
+         inner(&harbour, 60000000); return 0; }}"
+    );
+    folder.write("ebb.c", source.as_bytes());
+    let shell = |command: &str| {
+        let run = Command::new("sh").args(["-ec", command]).current_dir(&*folder).exit_status();
+        run.is_ok_and(|status| status.success())
+    };
+    let build = "mkdir unit bin && gcc -O1 -g -gdwarf-4 -gsplit-dwarf -c ebb.c -o unit/ebb.o && \
+                 gcc -Wl,--build-id unit/ebb.o -o bin/ebb";
+    assert!(shell(build), "gcc runs");
+    let program = folder.join("bin/ebb");
+    let Some(recording) = perf::record(test, &program, &folder.join("perf.data")) else { return };
+    let home = TestFolder::new();
+    let recording = recording.to_str().expect("UTF-8");
+    let names = |arguments: &[&str]| {
+        let arguments = [&["report", "--json", recording], arguments].concat();
+        let output = output(&mut perftab_at(&home, &arguments));
+        (names_in(&output, &program), text(&output.stderr))
+    };
+    let is_found = |(names, _): (BTreeSet<String>, String)| names.contains("innermost");
+    assert!(is_found(names(&[])), "where the compiler put it");
+    assert!(!is_found(names(&["--no-local", "--image", "/dev/null"])));
+    assert!(shell("mv unit/ebb.dwo bin/ebb.dwo"));
+    assert!(is_found(names(&[])), "beside the program");
+    // With what names it on this machine, and in a folder of its own.
+    assert!(shell("mv bin/ebb.dwo unit/any"));
+    assert!(!is_found(names(&[])));
+    let unit = folder.join("unit");
+    let (given, said) = names(&["--image", unit.to_str().expect("UTF-8")]);
+    assert!(given.contains("innermost") && !said.contains("not used"), "{said}");
+    let (alone, said) =
+        names(&["--no-local", "--image", unit.join("any").to_str().expect("UTF-8")]);
+    assert!(!alone.contains("innermost") && said.contains("once the program is given"), "{said}");
+    if shell("mv unit/any unit/ebb.dwo && dwp -e bin/ebb -o bin/ebb.dwp && rm unit/ebb.dwo") {
+        assert!(is_found(names(&[])), "in a package");
+    } else {
+        println!("SKIPPED: {test}: dwp does not run");
+    }
+}

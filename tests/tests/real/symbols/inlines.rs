@@ -213,6 +213,10 @@ fn the_largest_program_here_says_what_llvm_says() {
     for ((offset, frame), expected) in bench.frames().into_iter().zip(expected) {
         let levels = bench.levels(frame);
         inlined += usize::from(levels.len() > 1);
+        // Code without DWARF, of which LLVM tells the name of an object.
+        if let ([(.., None)], [(_, None, None)]) = (&expected[..], &levels[..]) {
+            continue;
+        }
         // The outermost has the name of its symbol.
         let same = levels.len() == expected.len()
             && levels.iter().zip(&expected).enumerate().all(|(at, (level, wanted))| {
