@@ -115,6 +115,14 @@ pub fn perf_names_otherwise(name: &str) -> bool {
     name.ends_with("@plt") || plain.ends_with("_ifunc") || chosen_at_load().contains(plain)
 }
 
+/// A name as perf shows it, without the version of its symbol.
+pub fn without_version(name: &str) -> &str {
+    match name.split_once('@') {
+        Some((plain, version)) if version != "plt" => plain,
+        _ => name,
+    }
+}
+
 /// The functions of libc that are, as binutils find them in it and in its debug file.
 fn chosen_at_load() -> &'static BTreeSet<String> {
     static NAMES: OnceLock<BTreeSet<String>> = OnceLock::new();
@@ -167,6 +175,7 @@ fn by_perf(recording: &Path) -> Option<Functions> {
         let [samples, weight, dso, symbol] = cells[..] else { panic!("perf prints {line:?}") };
         // `[.] name`, `[k] name`
         let name = symbol.split_once("] ").map_or(symbol, |(_, name)| name.trim());
+        let name = without_version(name);
         let name =
             if name.starts_with("0x") || perf_names_otherwise(name) { NO_NAME } else { name };
         let number = |text: &str| text.parse().expect("a number");

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::report_like_perf::perf_names_otherwise;
+use crate::report_like_perf::{perf_names_otherwise, without_version};
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perf::until_the_kernel_lets;
@@ -187,7 +187,7 @@ fn named(name: &str) -> &str {
         return "_start";
     }
     let is_address = name.starts_with("0x") || name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_address || perf_names_otherwise(name) { NO_NAME } else { name }
+    if is_address || perf_names_otherwise(name) { NO_NAME } else { without_version(name) }
 }
 
 fn our_name(row: &Value) -> &str {
