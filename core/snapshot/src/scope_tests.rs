@@ -106,7 +106,7 @@ fn a_snapshot_of_samples_counts_their_dsos_and_names() {
         let made = random_profile(seed, 300);
         for query in filters() {
             let opened = decode(&share(&made, &query, usize::MAX).payload).expect("it opens");
-            let coverage::Uses { frames, dsos: uses } =
+            let coverage::Uses { frames, dsos: uses, .. } =
                 at_once(async |slice| coverage::filtered(&made.profile, &query, &[], slice).await);
             let wanted = frames.names(&made.profile, &made.symbols);
             assert_eq!(opened.contents().coverage(), wanted.frames, "{query:?}");

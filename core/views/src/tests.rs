@@ -392,7 +392,7 @@ fn coverage_of(
     query: &Query,
     left: &[RemainingSamples],
 ) -> (coverage::NamesCounted, Vec<coverage::DsoUse>) {
-    let coverage::Uses { frames, dsos } =
+    let coverage::Uses { frames, dsos, .. } =
         in_slices_of(2, async |slice| coverage::filtered(&of.profile, query, left, slice).await);
     (frames.names(&of.profile, &of.symbols), dsos)
 }
