@@ -6,6 +6,7 @@
 
 pub mod binned;
 mod boxes;
+pub mod branches;
 pub mod breakdown;
 pub mod build;
 pub mod call_path;

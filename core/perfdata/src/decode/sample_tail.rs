@@ -268,9 +268,20 @@ enum HardwareIndex {
     LeftAway,
 }
 
+/// Which branches were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BranchesAsked {
+    /// Those of every kind: what ran between two that follow each other ran in a line.
+    Any,
+    /// Those of some kinds, such as calls.
+    Some,
+}
+
 /// The last branches before the sample, newest first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BranchStack<'a> {
+    /// Which branches can be among them.
+    pub asked: BranchesAsked,
     /// Where in the hardware's ring the newest entry stands; `None` if unknown or not recorded.
     pub hardware_index: Option<u64>,
     entries: Words<'a>,
@@ -294,7 +305,12 @@ impl<'a> BranchStack<'a> {
         let has_counters = layout.branch_sample_type & branch_sample_type::COUNTERS != 0;
         let counters =
             has_counters.then(|| cursor.take_u64(count.saturating_mul(8))).transpose()?;
+        let asked = match layout.branch_sample_type & branch_sample_type::ANY {
+            0 => BranchesAsked::Some,
+            _ => BranchesAsked::Any,
+        };
         Ok(Self {
+            asked,
             hardware_index,
             entries: Words::new(entries, order),
             counters: counters.map(|bytes| Words::new(bytes, order)),
@@ -334,7 +350,7 @@ pub struct Branch {
 }
 
 /// What is known of a branch, numbered as little-endian machines lay the C bit field out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BranchFlags(u64);
 
 impl BranchFlags {
@@ -343,8 +359,9 @@ impl BranchFlags {
     const FIELDS: [(u32, u32); 9] =
         [(0, 1), (1, 1), (2, 1), (3, 1), (4, 16), (20, 4), (24, 2), (26, 4), (30, 3)];
 
-    /// Compilers for big-endian machines allocate each field from the top.
-    fn of_word(word: u64, order: ByteOrder) -> Self {
+    /// Of the word that a machine of this byte order writes: compilers for big-endian ones allocate each field from the
+    /// top.
+    pub fn of_word(word: u64, order: ByteOrder) -> Self {
         Self(match order {
             ByteOrder::Little => word,
             ByteOrder::Big => Self::FIELDS.iter().fold(0, |flags, &(first, width)| {
@@ -356,6 +373,16 @@ impl BranchFlags {
     fn field(self, index: usize) -> u64 {
         let (first, width) = Self::FIELDS[index];
         self.0 >> first & ((1 << width) - 1)
+    }
+
+    /// The same without type, speculation and privilege.
+    pub fn outcome(self) -> Self {
+        Self(self.0 & 0xf_ffff)
+    }
+
+    /// The same without cycles.
+    pub fn without_cycles(self) -> Self {
+        Self(self.0 & !0xf_fff0)
     }
 
     /// The target was mispredicted.
@@ -391,6 +418,38 @@ impl BranchFlags {
             EXTENDED => 16 + self.field(7) as u8,
             known => known as u8,
         }
+    }
+
+    /// The same as a word of `perf script` (`PERF_BR_*` without what they begin with); empty if it is not known.
+    pub fn branch_type_name(self) -> &'static str {
+        /// By number; `include/uapi/linux/perf_event.h`, Linux 6.1.
+        const NAMES: [&str; 24] = [
+            "",
+            "COND",
+            "UNCOND",
+            "IND",
+            "CALL",
+            "IND_CALL",
+            "RET",
+            "SYSCALL",
+            "SYSRET",
+            "COND_CALL",
+            "COND_RET",
+            "ERET",
+            "IRQ",
+            "SERROR",
+            "NO_TX",
+            "",
+            "FAULT_ALGN",
+            "FAULT_DATA",
+            "FAULT_INST",
+            "ARCH_1",
+            "ARCH_2",
+            "ARCH_3",
+            "ARCH_4",
+            "ARCH_5",
+        ];
+        NAMES.get(usize::from(self.branch_type())).copied().unwrap_or("")
     }
 
     /// `PERF_BR_SPEC_*`: whether it was speculative.

@@ -75,8 +75,11 @@ pub mod read_format {
     pub const LOST: u64 = 1 << 4;
 }
 
-/// Bits of `branch_sample_type` that change the shape of a branch stack, or what it is.
+/// Bits of `branch_sample_type` that change the shape of a branch stack, or what it is
+/// (`include/uapi/linux/perf_event.h`, Linux 6.12).
 pub mod branch_sample_type {
+    /// Branches of every kind.
+    pub const ANY: u64 = 1 << 3;
     /// The entries are calls that have not returned.
     pub const CALL_STACK: u64 = 1 << 11;
     /// u64 index of the newest entry, before the entries.
