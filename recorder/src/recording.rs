@@ -10,9 +10,10 @@ use std::thread;
 
 use anyhow::{Context, bail};
 use perftab_core::session::{
-    Opening, Packing, RecordedFiles, Replay, SampleWatcher, Session, StackDumps, UnpackAhead,
-    Unpacked, WantedBytes,
+    BranchReading, Opening, Packing, RecordedFiles, Replay, SampleWatcher, Session, StackDumps,
+    UnpackAhead, Unpacked, WantedBytes,
 };
+use perftab_core::{BranchDetail, BranchSums, History, Query};
 use perftab_perfdata::decode::ByteSource;
 
 use crate::file_source::FileSource;
@@ -268,6 +269,37 @@ impl Recording {
         })?;
         session.take_unwound(unwinding);
         Ok(true)
+    }
+
+    /// Reads the branches of samples, of those that a query leaves or of all, with a progress bar.
+    pub fn read_branches(
+        &self,
+        session: &mut Session,
+        query: Option<&Query>,
+        detail: BranchDetail,
+    ) -> anyhow::Result<BranchSums> {
+        let reading = session.branches(query, detail).map_err(anyhow::Error::msg)?;
+        self.show_branches(&reading)?;
+        Ok(session.take_branches(reading))
+    }
+
+    /// Reads which branches led to the samples of a query, with a progress bar.
+    pub fn read_branch_history(
+        &self,
+        session: &mut Session,
+        query: &Query,
+    ) -> anyhow::Result<History> {
+        let reading = session.branch_history(query).map_err(anyhow::Error::msg)?;
+        self.show_branches(&reading)?;
+        Ok(session.take_branch_history(reading))
+    }
+
+    fn show_branches(&self, reading: &BranchReading) -> anyhow::Result<()> {
+        let mut progress = Progress::begin("Reading branches", Unit::Bytes, Some(self.size));
+        self.replay(StackDumps::LeftOut, reading.watcher(), &mut |replay| {
+            progress.update(replay.progress().bytes);
+            Ok(())
+        })
     }
 
     fn replay(

@@ -6,7 +6,9 @@
 
 use std::fmt::Debug;
 
-use perftab_core::session::{ExportStep, FlameWindow, OfferStep, Session, TimeWindow};
+use perftab_core::session::{
+    BranchReading, ExportStep, FlameWindow, OfferStep, Session, StackDumps, TimeWindow,
+};
 use perftab_export::{Events, ExportRequest, Format};
 use perftab_images::{Companion, DsoImages, Image, MatchedImage, RecordedIdentities, check_whole};
 use perftab_names::Symbols;
@@ -24,16 +26,19 @@ use perftab_perfdata::format::perftab_section;
 use perftab_profile::{DsoKind, ExecutableMapping, Frame, MappedFrom, Profile, RecordedBy};
 use perftab_snapshot as snapshot;
 use perftab_snapshot::{Privacy, ShareOptions, SnapshotError};
+use perftab_views::branches::BranchDetail;
+use perftab_views::branches::rows::BranchKey;
 use perftab_views::breakdown::{Key, Measure};
 use perftab_views::data_access::AccessKey;
 use perftab_views::filter::{RangeSide, TimeRange};
 use perftab_views::flame_graph::Unnamed;
+use perftab_views::function_ref::FunctionRef;
 use perftab_views::functions::FunctionOrder;
 use perftab_views::grouped::GroupBy;
 use perftab_views::transform::Transform;
 use perftab_views::{Direction, Query};
 
-use crate::open::{open_in_blocks, open_parts, open_unpacked_ahead};
+use crate::open::{open_in_blocks, open_parts, open_unpacked_ahead, replay_parts};
 use crate::synth::elf::{self, ElfSection};
 
 /// A target's body.
@@ -77,6 +82,34 @@ pub fn session_file(file: &[u8]) {
             assert_same(&whole, &ahead, "unpacked ahead");
         }
         assert_same(whole, cut, "blocks of another size");
+    }
+    branches(file);
+}
+
+/// What a second reading makes of the branches of a recording.
+fn branches(file: &[u8]) {
+    let block = file.len().max(1);
+    let Ok(mut session) = open_in_blocks(file, block) else { return };
+    let read = |reading: &BranchReading| {
+        let shown = replay_parts(&[file], block, StackDumps::LeftOut, reading.watcher());
+        shown.expect("it opened before");
+    };
+    if let Ok(reading) = session.branch_history(&Query::default()) {
+        read(&reading);
+        let history = session.take_branch_history(reading);
+        session.history(&history, 100);
+    }
+    let Ok(reading) = session.branches(None, BranchDetail::Runs) else { return };
+    read(&reading);
+    let sums = session.take_branches(reading);
+    let keys = [BranchKey::SymbolFrom, BranchKey::DsoTo, BranchKey::Mispredict];
+    let table = session.branch_table(&sums, &keys, usize::MAX);
+    let counted: u64 = table.rows.iter().map(|row| row.branches).sum();
+    assert_eq!(counted, table.branches, "each branch is in one row");
+    session.timed_runs(&sums, 100);
+    for function in session.symbols().function_ids().take(100) {
+        let function = FunctionRef::of(session.profile(), session.symbols(), function);
+        session.blocks(&sums, &function);
     }
 }
 

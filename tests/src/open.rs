@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use perftab_core::session::{Opening, Session, UnpackAhead, WantedBytes};
+use perftab_core::session::{
+    Opening, SampleWatcher, Session, StackDumps, UnpackAhead, WantedBytes,
+};
 use perftab_perfdata::decode::{ByteSource, SliceSource};
 use perftab_perfdata::error::DecodeError;
 
@@ -21,6 +23,23 @@ pub fn open_parts(parts: &[&[u8]], block: usize) -> Result<Session, DecodeError>
         opening.push(next(parts[part], offset, length, block));
     }
     Ok(opening.finish())
+}
+
+/// Reads a recording of several files once more, in blocks of `block` bytes, and shows its samples.
+pub fn replay_parts(
+    parts: &[&[u8]],
+    block: usize,
+    dumps: StackDumps,
+    watcher: SampleWatcher,
+) -> Result<(), DecodeError> {
+    let sources: Vec<_> = parts.iter().map(|&part| SliceSource::new(part)).collect();
+    let sources: Vec<_> = sources.iter().map(|source| source as &dyn ByteSource).collect();
+    let mut replay = Opening::new(&sources)?.replay(dumps, watcher);
+    while let Some(WantedBytes { part, offset, length }) = replay.wants() {
+        replay.push(next(parts[part], offset, length, block));
+    }
+    replay.finish();
+    Ok(())
 }
 
 /// Opens a recording in which something is packed with what an [`UnpackAhead`] makes of it, given blocks of `block` bytes;

@@ -43,16 +43,26 @@ pub struct FunctionCode {
 impl DsoImages {
     /// What covers an address of the file that has the code of a DSO: `name`, `name+0x10`, `name@plt`.
     pub fn name_in_file(&self, id: DsoId, address: Svma) -> Option<String> {
+        let (mut name, within) = self.symbol_in_file(id, address)?;
+        if within > 0 {
+            name.push_str(&format!("+{within:#x}"));
+        }
+        Some(name)
+    }
+
+    /// The name of what covers an address of a DSO, as frames have it, and how far behind its start that is.
+    pub fn symbol_at(&self, id: DsoId, dso: &Dso, address: u64) -> Option<(String, u64)> {
+        let at = self.build(id)?.placement(dso).ok()?.svma(address)?;
+        self.symbol_in_file(id, at)
+    }
+
+    fn symbol_in_file(&self, id: DsoId, address: Svma) -> Option<(String, u64)> {
         let symbol = self.build(id)?.symbols().at(address)?;
         let mut name = demangle(symbol.name).into_owned();
         if symbol.kind == SymbolKind::Plt {
             name.push_str(PLT_SUFFIX);
         }
-        match address.0 - symbol.start.0 {
-            0 => {}
-            within => name.push_str(&format!("+{within:#x}")),
-        }
-        Some(name)
+        Some((name, address.0 - symbol.start.0))
     }
 
     /// MD5 of the source file of this path that the code at an address of a DSO was made of, where its

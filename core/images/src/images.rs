@@ -270,6 +270,12 @@ impl Images {
         self.files.name_in_file(dso, address)
     }
 
+    /// The name of what covers an address of a DSO, as frames have it, and how far behind its start that is.
+    pub fn symbol_at(&self, dso: DsoId, address: u64) -> Option<(String, u64)> {
+        (dso.index() < self.dsos.len())
+            .then(|| self.files.symbol_at(dso, self.dsos.get(dso), address))?
+    }
+
     /// MD5 of the source file of this path, as the compiler noted it for code at this address.
     pub fn source_md5(&self, dso: DsoId, address: u64, path: &str) -> Option<[u8; 16]> {
         (dso.index() < self.dsos.len())

@@ -36,7 +36,7 @@ impl MatchedSymbols {
     }
 
     /// The symbol that covers an address.
-    pub(crate) fn at(&self, address: u64) -> Option<&EmbeddedSymbol> {
+    pub fn at(&self, address: u64) -> Option<&EmbeddedSymbol> {
         self.symbols.at(address)
     }
 }

@@ -149,6 +149,8 @@ pub struct Profile {
     pub lost: Lost,
     /// Samples with a copy of their user stack.
     pub stack_dumps: u64,
+    /// Samples with branches.
+    pub branch_stacks: u64,
     /// Control groups, by the id that samples have.
     pub cgroups: Map<u64, Cgroup>,
     /// Times off the CPU that are in no derived event: how they ended was not recorded.

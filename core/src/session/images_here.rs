@@ -5,7 +5,7 @@ use perftab_images::{
     MissingUnits, NotAnImage, OfferReport, OfferStep, Rejection, SupplementaryLink, Svma,
 };
 use perftab_perfdata::decode::ByteSource;
-use perftab_profile::DsoId;
+use perftab_profile::{DsoId, Frame};
 use perftab_snapshot::HotPlace;
 
 use super::{NamingProgress, Session};
@@ -149,6 +149,17 @@ impl Session {
     /// What covers an address of the file that has the code of a DSO, as disassemblies write it.
     pub fn name_in_file(&self, dso: DsoId, address: Svma) -> Option<String> {
         self.images.as_ref()?.name_in_file(dso, address)
+    }
+
+    /// The name of what covers an address of a DSO, as frames have it, and how far behind its start that is: of a file that
+    /// passed the gate, or that the recording brought.
+    pub fn symbol_at(&self, frame: Frame) -> Option<(String, u64)> {
+        let of_file = || self.images.as_ref()?.symbol_at(frame.dso, frame.address);
+        of_file().or_else(|| {
+            let mut of_dso = self.embedded.iter().filter(|it| it.dsos().contains(&frame.dso));
+            let symbol = of_dso.find_map(|symbols| symbols.at(frame.address))?;
+            Some((symbol.name.clone(), frame.address.saturating_sub(symbol.address)))
+        })
     }
 
     /// MD5 of the source file of this path, as the compiler noted it for code at this address.

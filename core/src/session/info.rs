@@ -47,6 +47,9 @@ pub struct ProfileInfo {
     pub unfinished_off_cpu: u64,
     /// SAMPLE records.
     pub samples: u64,
+    /// Those with branches.
+    #[serde(serialize_with = "serialize_weight")]
+    pub branch_stacks: u64,
     /// Records by type.
     #[cfg_attr(feature = "typescript", tsify(type = "Record<string, number>"))]
     pub records: Map<&'static str, u64>,
@@ -396,6 +399,7 @@ impl Session {
             derived_events: events(EventOrigin::Derived),
             unfinished_off_cpu: profile.unfinished_off_cpu,
             samples: profile.sample_records(),
+            branch_stacks: profile.branch_stacks,
             records: profile.records.clone(),
             processes: self.facts.processes,
             threads: self.facts.threads,
@@ -504,7 +508,10 @@ impl Session {
             .profile
             .dsos
             .iter()
-            .filter(|(id, _)| uses[id.index()].samples > 0 || with_data.contains_key(id))
+            .filter(|(id, _)| {
+                let is_sampled = uses[id.index()].samples > 0;
+                is_sampled || with_data.contains_key(id) || self.in_branches.contains(id)
+            })
             .filter(|&(id, _)| {
                 matches!(
                     self.ledger.row(id).status,

@@ -6,6 +6,7 @@
 //! views. Calls that take long are cut into slices by the host, so that they can be cancelled.
 
 mod answers;
+mod branches;
 mod breakdown;
 mod call_node_around;
 mod callers;
@@ -17,6 +18,7 @@ mod diff;
 mod drawn;
 mod export;
 mod flame;
+mod frame_places;
 mod frame_pointers;
 mod hot_lines;
 mod images_here;
@@ -60,6 +62,10 @@ pub use perftab_images::{AdmittedFile, NotUsed, OfferReport, OfferStep, UsedFile
 pub use perftab_profile::ingest::{SampleWatcher, StackDumps, Unpacked, WatchedSample};
 
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
+pub use branches::{
+    BranchCell, BranchHistory, BranchReading, BranchTable, BranchTableRow, CodeName, CodePlace,
+    FunctionBlocks, HistoryStep, ShownBlock, ShownRun, TimedRuns,
+};
 pub use breakdown::{Breakdown, BreakdownRow, Cell};
 pub use call_node_around::CallNodeAround;
 pub use callers::{Caller, Callers, CallersExtent};
@@ -121,6 +127,8 @@ pub struct Session {
     vouched: Set<DsoId>,
     /// Symbols that travelled in the recording, where there may be more frames for them.
     embedded: Vec<MatchedSymbols>,
+    /// DSOs that branches are in or lead to.
+    in_branches: Set<DsoId>,
     unwound: unwinding::Unwound,
     /// Where the data of memory accesses lay, once somebody has asked.
     data: Option<AccessNames>,
@@ -169,6 +177,7 @@ impl Session {
             images: None,
             vouched: Set::new(),
             embedded: Vec::new(),
+            in_branches: Set::new(),
             unwound: unwinding::Unwound::default(),
             data: None,
             trees: trees::Trees::default(),
@@ -238,7 +247,7 @@ impl Session {
             for &dso in matched.dsos() {
                 self.ledger.embedded(dso);
             }
-            if self.profile.stack_dumps > 0 {
+            if self.profile.stack_dumps > 0 || self.profile.branch_stacks > 0 {
                 self.embedded.push(matched);
             }
         }

@@ -265,7 +265,10 @@ impl Serialize for ReportFunctions<'_> {
     }
 }
 
-fn serialize_hex<S: Serializer>(address: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(in crate::session) fn serialize_hex<S: Serializer>(
+    address: &Option<u64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match address {
         Some(address) => serializer.collect_str(&format_args!("{address:x}")),
         None => serializer.serialize_none(),

@@ -118,6 +118,7 @@ impl Session {
             images: None,
             vouched: Set::new(),
             embedded: Vec::new(),
+            in_branches: Set::new(),
             unwound: Default::default(),
             data: None,
             trees: Trees::default(),

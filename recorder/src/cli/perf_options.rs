@@ -73,15 +73,15 @@ const COMMANDS: &[Options] = &[
             ("-k", "use --vmlinux FILE"),
             ("-q --quiet -v --verbose -f --force", "leave the option out"),
         ],
-        others: "-b --branch-stack -F --fields -M --disassembler-style -n --show-nr-samples -t \
-                 --field-separator -U --hide-unresolved -w --column-widths --asm-raw \
-                 --branch-history --demangle --demangle-kernel --disable-order --full-source-path \
-                 --group --group-sort-idx --hierarchy --ignore-vmlinux --inline --itrace \
-                 --max-stack --ns --objdump --percent-type --percentage --prefix \
-                 --prefix-strip --pretty --show-cpu-utilization --show-on-off-events \
-                 --show-ref-call-graph --show-total-period --skip-empty --socket-filter --source \
-                 --stitch-lbr --switch-off --switch-on --time-quantum --total-cycles --latency \
-                 --parallelism --addr2line --dso-filter --gtk",
+        others: "-F --fields -M --disassembler-style -n --show-nr-samples -t --field-separator -U \
+                 --hide-unresolved -w --column-widths --asm-raw --demangle --demangle-kernel \
+                 --disable-order --full-source-path --group --group-sort-idx --hierarchy \
+                 --ignore-vmlinux --inline --itrace --max-stack --ns --objdump \
+                 --percent-type --percentage --prefix --prefix-strip --pretty \
+                 --show-cpu-utilization --show-on-off-events --show-ref-call-graph \
+                 --show-total-period --skip-empty --socket-filter --source --stitch-lbr \
+                 --switch-off --switch-on --time-quantum --latency --parallelism --addr2line \
+                 --dso-filter --gtk",
         instead: "perftab report --help lists what there is; --json has every column",
     },
     Options {

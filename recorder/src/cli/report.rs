@@ -59,6 +59,27 @@ pub enum SortKey {
     /// Row: size of the page that the data is in.
     #[value(name = "data_page_size")]
     PageSize,
+    /// Row of branches: the function that they are in.
+    #[value(name = "symbol_from")]
+    SymbolFrom,
+    /// Row of branches: the function that they led to.
+    #[value(name = "symbol_to")]
+    SymbolTo,
+    /// Row of branches: the DSO that they are in.
+    #[value(name = "dso_from")]
+    DsoFrom,
+    /// Row of branches: the DSO that they led to.
+    #[value(name = "dso_to")]
+    DsoTo,
+    /// Row of branches: whether they were mispredicted.
+    Mispredict,
+    /// Row of branches: cycles since the branch before.
+    Cycles,
+    /// Row of branches: whether they were in a transaction.
+    #[value(name = "in_tx")]
+    InTransaction,
+    /// Row of branches: whether they aborted a transaction.
+    Abort,
 }
 
 /// What `--sort` takes of memory accesses.
@@ -99,6 +120,18 @@ pub struct ReportArgs {
     /// Order by self; the default here.
     #[arg(long, hide = true)]
     pub no_children: bool,
+    /// Count branches; --sort symbol_from,…,cycles; or --total-cycles
+    #[arg(short = 'b', long, conflicts_with = "inverted")]
+    pub branch_stack: bool,
+    /// Cycles of what ran up to each branch; a line of its own would not fit the screen.
+    #[arg(long, hide = true, conflicts_with_all = ["sort", "inverted"])]
+    pub total_cycles: bool,
+    /// Print the branches that led to samples, below where these ended
+    #[arg(long, conflicts_with_all = ["sort", "inverted", "branch_stack", "total_cycles", "blocks"])]
+    pub branch_history: bool,
+    /// Print the basic blocks of a function, from its branches
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["sort", "inverted", "total_cycles"])]
+    pub blocks: Option<String>,
     /// Print the callers below each function
     #[arg(short = 'G', long)]
     pub inverted: bool,

@@ -103,7 +103,7 @@ fn is_called(dso: &Dso, name: &str) -> bool {
 }
 
 /// The functions of this name, one for each DSO that has one; `DSO:NAME` is in that DSO only.
-fn functions(session: &Session, name: &str) -> anyhow::Result<Vec<FunctionRef>> {
+pub fn functions(session: &Session, name: &str) -> anyhow::Result<Vec<FunctionRef>> {
     let (profile, symbols) = (session.profile(), session.symbols());
     let meant = symbols.function_ids().filter(|&id| {
         let function = symbols.function(id);

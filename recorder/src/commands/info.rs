@@ -86,6 +86,10 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
     if pid > 1 || mount > 1 {
         fact("Containers", &format!("{pid} pid namespaces, {mount} mount namespaces"))?;
     }
+    if info.branch_stacks > 0 {
+        let samples = counted(info.branch_stacks, "sample has them", "samples have them");
+        fact("Branches", &format!("{samples}; perftab report -b counts them"))?;
+    }
     let records = counted(info.lost.events, "record", "records");
     let samples = counted(info.lost.samples, "sample", "samples");
     fact("Lost", &format!("{records}, {samples}"))?;

@@ -1,5 +1,7 @@
 //! `perftab report`: where the samples ended, by function or by what else is asked for.
 
+mod branch_history;
+mod branches;
 mod rows;
 
 use std::io::{self, Write};
@@ -41,6 +43,12 @@ struct Json<'a> {
 
 /// Prints where the samples of one event ended.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
+    if args.branch_history {
+        return branch_history::run(args);
+    }
+    if let Some(what) = branches::What::of(args)? {
+        return branches::run(args, what);
+    }
     let sort = Sort::of(args)?;
     let inlines = if args.no_inline { Inlines::Merged } else { Inlines::Shown };
     let depth = match args.no_inline && !sort.rows.contains(&Key::File) {
@@ -140,7 +148,7 @@ impl Sort {
                 SortKey::Dso => rows.push(Key::Dso),
                 SortKey::File => rows.push(Key::File),
                 SortKey::Function => rows.push(Key::Function),
-                _ => {}
+                key => branches::refuse(*key)?,
             }
         }
         if orders.len() > 1 {

@@ -78,16 +78,64 @@ impl Walk {
         let at = usize::try_from(address.checked_sub(self.code.start)?).ok()?;
         while self.end <= at {
             let rest = self.code.bytes.get(self.end..).filter(|rest| !rest.is_empty())?;
-            let in_file = self.code.start_in_file.0.wrapping_add(self.end as u64);
-            let wanted = at - self.end;
-            let (length, found) = match self.code.machine {
-                Machine::X86_64 => x86(64, rest, in_file, wanted),
-                Machine::X86 => x86(32, rest, in_file, wanted),
-                Machine::Aarch64 => aarch64(rest, in_file, wanted),
-            };
+            let (length, found) = decode(&self.code, rest, self.end, at - self.end);
             (self.end, self.found) = (self.end + length, found);
         }
         self.found.as_ref()
+    }
+}
+
+/// The instructions of a function, by where they begin.
+pub struct Instructions {
+    dso: DsoId,
+    code: FunctionCode,
+    /// By number, where each begins in the code.
+    starts: Vec<u32>,
+}
+
+impl Instructions {
+    /// Those of the function at an address, as frames have it; `None` if no file with the recorded build-id has them.
+    pub fn at(session: &Session, dso: DsoId, address: u64) -> Option<Self> {
+        let code = session.function_code(dso, address)?;
+        let mut starts = Vec::new();
+        let mut at = 0;
+        while let Some(rest) = code.bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            starts.push(at as u32);
+            at += decode(&code, rest, at, usize::MAX).0;
+        }
+        Some(Self { dso, code, starts })
+    }
+
+    /// Whether an address lies in the function.
+    pub fn has(&self, dso: DsoId, address: u64) -> bool {
+        let within = address.checked_sub(self.code.start);
+        self.dso == dso && within.is_some_and(|at| at < self.code.bytes.len() as u64)
+    }
+
+    /// Number of the first instruction that begins there or behind it; how many there are if none does.
+    pub fn number(&self, address: u64) -> usize {
+        let within = address.saturating_sub(self.code.start);
+        self.starts.partition_point(|&start| u64::from(start) < within)
+    }
+
+    /// Where an instruction begins.
+    pub fn address(&self, number: usize) -> Option<u64> {
+        self.starts.get(number).map(|&start| self.code.start.saturating_add(start.into()))
+    }
+}
+
+/// The first instruction of what is left of some code.
+fn decode(
+    code: &FunctionCode,
+    rest: &[u8],
+    at: usize,
+    wanted: usize,
+) -> (usize, Option<Instruction>) {
+    let in_file = code.start_in_file.0.wrapping_add(at as u64);
+    match code.machine {
+        Machine::X86_64 => x86(64, rest, in_file, wanted),
+        Machine::X86 => x86(32, rest, in_file, wanted),
+        Machine::Aarch64 => aarch64(rest, in_file, wanted),
     }
 }
 

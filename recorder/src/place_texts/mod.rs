@@ -3,7 +3,7 @@
 //!
 //! Read only where a link or page is to tell it, and only at places in its hottest functions.
 
-mod assembly;
+pub mod assembly;
 mod source;
 
 use std::path::Path;

@@ -4,13 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use perf_event_open_sys::bindings as kernel;
-use perftab_core::session::{Opening, Session, StackDumps, WantedBytes, WatchedSample};
-use perftab_perfdata::decode::{ByteSource, SliceSource};
+use perftab_core::session::{Session, StackDumps, WatchedSample};
 use perftab_perfdata::format::record::CONTEXT_MARKER_MIN;
 use perftab_profile::ingest::UserPart;
 use perftab_profile::{DsoKind, Frame, MappedIn, Profile};
 use perftab_tests::fixtures::{folder, recordings};
-use perftab_tests::open::{open_parts, packed, read_parts};
+use perftab_tests::open::{open_parts, packed, read_parts, replay_parts};
 use perftab_tests::synth::{
     At, Attr, Event, MappedFile, Mapping, Order, Recording, Sample, context,
 };
@@ -26,14 +25,8 @@ fn replay_with(
     block: usize,
     show: impl FnMut(&WatchedSample<'_>) + 'static,
 ) {
-    let sources: Vec<_> = parts.iter().map(|part| SliceSource::new(part.as_slice())).collect();
-    let sources: Vec<_> = sources.iter().map(|source| source as &dyn ByteSource).collect();
-    let mut replay = Opening::new(&sources).expect("it opens").replay(dumps, Box::new(show));
-    while let Some(WantedBytes { part, offset, length }) = replay.wants() {
-        let rest = parts[part].get(offset as usize..).unwrap_or_default();
-        replay.push(&rest[..(length.min(block as u64) as usize).min(rest.len())]);
-    }
-    replay.finish();
+    let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+    replay_parts(&parts, block, dumps, Box::new(show)).expect("it opens");
 }
 
 fn session(parts: &[Vec<u8>]) -> Option<Session> {

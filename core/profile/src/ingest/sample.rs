@@ -116,6 +116,8 @@ impl Reader {
             cpu,
             weight: raw.period.unwrap_or(self.events.default_weight(decoded.event)),
         };
+        let branches = decoded.tail.as_ref().and_then(|tail| tail.branches);
+        self.profile.branch_stacks += u64::from(branches.is_some_and(|it| !it.is_empty()));
         if let Some(cgroup) = decoded.tail.as_ref().and_then(|tail| tail.cgroup) {
             self.profile.cgroups.entry(cgroup).or_default().samples += 1;
         }

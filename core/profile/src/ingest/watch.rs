@@ -11,7 +11,7 @@ use perftab_perfdata::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER, CONTEXT
 
 use super::sample::cpu_number;
 use super::user_part::UserPart;
-use crate::{EventId, Frame, Profile, Sample, Space, StackId, ThreadId};
+use crate::{EventId, Frame, MappedIn, Profile, Sample, Space, StackId, ThreadId};
 
 /// Sees each sample once, in the order of the profile's rows, but for those whose call chain came
 /// later: these are shown when it did.
@@ -154,10 +154,17 @@ impl WatchedSample<'_> {
         if !self.deferred_chain.is_empty() {
             return None;
         }
-        self.stack_in(profile)?;
-        let thread = profile.samples.thread.get(self.row)?;
+        self.spaces_when_taken(profile)[0]
+    }
+
+    /// What its process and the kernel had mapped when it was taken, whenever its user part came.
+    pub fn spaces_when_taken(&self, profile: &Profile) -> [Option<Space>; 2] {
+        let Some(thread) = self.stack_in(profile).and(profile.samples.thread.get(self.row)) else {
+            return [None; 2];
+        };
         let process = profile.threads.thread(thread).process;
-        profile.mappings.space_at(process.into(), self.row)
+        let spaces = [process.into(), MappedIn::Kernel];
+        spaces.map(|of| profile.mappings.space_at(of, self.row))
     }
 
     /// The addresses of the call chain, innermost first, or the instruction pointer if it has

@@ -391,6 +391,13 @@ impl Session {
         frames.drop_index();
         stacks.drop_index();
         (profile.frames, profile.stacks) = (frames, stacks);
+        self.frames_came(known_frames);
+        self.times = Times::default();
+        self.say_what_is_not_unwound();
+    }
+
+    /// The profile has got frames, from this number on: they are to be named.
+    pub(super) fn frames_came(&mut self, first: usize) {
         let Uses { frames, dsos, .. } = Uses::of(&self.profile);
         self.frame_uses = frames;
         self.facts = Facts::with_uses(&self.profile, dsos).into();
@@ -398,10 +405,8 @@ impl Session {
         for symbols in &self.embedded {
             self.symbols.change().embedded(&self.profile, symbols);
         }
-        self.name_again(known_frames);
-        self.times = Times::default();
+        self.name_again(first);
         self.names_changed();
-        self.say_what_is_not_unwound();
     }
 
     /// Replaces what was said of stacks that are not unwound.

@@ -13,13 +13,12 @@ use perftab_profile::{
 };
 
 use super::{CallerGuesses, StackEnd, UnwoundRow, WatchedSample};
+use crate::session::frame_places::FramePlaces;
 
 /// Frames that a stack may have beside one for each eight bytes of its copy, which is what a call takes.
 const SPARE_FRAMES: usize = 8;
 /// Signals that may have interrupted one another.
 const MAX_SIGNALS: u32 = 64;
-/// Places that are known at once: half a megabyte.
-const KNOWN_PLACES: usize = 1 << 14;
 /// Bytes of copies that are kept of stacks that wait for a file: what is not kept is read once more.
 const MAX_HELD: usize = if usize::BITS == 32 { 32 << 20 } else { 128 << 20 };
 
@@ -44,7 +43,7 @@ pub(super) struct Walker {
     pub held: Vec<HeldWalk>,
     pub held_bytes: usize,
     rules: Rules,
-    places: Vec<Place>,
+    places: FramePlaces,
     /// The frames of the stack that is being walked, innermost first.
     walked: Vec<FrameId>,
     /// Their addresses.
@@ -125,14 +124,6 @@ enum Rule {
     NotCovered,
 }
 
-/// An address of a process that was met.
-#[derive(Clone, Copy)]
-struct Place {
-    address: u64,
-    space: Option<Space>,
-    frame: FrameId,
-}
-
 /// A copy of a stack.
 struct Dump<'a> {
     start: u64,
@@ -161,7 +152,6 @@ impl Walker {
         tables: Tables,
         guesses: CallerGuesses,
     ) -> Self {
-        let nowhere = Place { address: 0, space: None, frame: FrameId(0) };
         Self {
             machine,
             tables,
@@ -177,7 +167,7 @@ impl Walker {
             held: Vec::new(),
             held_bytes: 0,
             rules: Rules::default(),
-            places: vec![nowhere; KNOWN_PLACES],
+            places: FramePlaces::new(),
             walked: Vec::new(),
             addresses: Vec::new(),
             inner: Vec::new(),
@@ -363,16 +353,7 @@ impl Walker {
 
     /// The frame of an address.
     fn place(&mut self, space: Space, address: u64) -> Option<FrameId> {
-        // Code is in pages of many processes, at the same place in each.
-        let slot = (address ^ address >> 14) as usize % KNOWN_PLACES;
-        let known = self.places[slot];
-        if known.address == address && known.space == Some(space) {
-            return Some(known.frame);
-        }
-        let frame: Frame = self.profile.mappings.frame_in(space, address)?;
-        let frame = self.frames.intern(frame);
-        self.places[slot] = Place { address, space: Some(space), frame };
-        Some(frame)
+        self.places.frame(&self.profile, &mut self.frames, space, address)
     }
 
     fn rule(&mut self, frame: FrameId) -> Rule {

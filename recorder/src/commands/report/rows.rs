@@ -13,32 +13,57 @@ use crate::output::{Results, grouped, percent};
 pub fn write(results: &mut Results, breakdown: &Breakdown, weight: u64) -> io::Result<()> {
     let keys = &breakdown.keys;
     let rows = &breakdown.rows;
-    let texts: Vec<Vec<String>> =
-        rows.iter().map(|row| row.cells.iter().map(text).collect()).collect();
-    let width = |column: usize| {
-        let texts = texts.iter().map(|row| row[column].chars().count());
-        texts.chain([title(keys[column]).len()]).max().unwrap_or(0).min(NAME_WIDTH)
-    };
-    let widths: Vec<usize> = (0..keys.len()).map(width).collect();
-    let titles: Vec<String> = keys.iter().map(|&key| title(key).to_owned()).collect();
-    let titles = line(&titles, &widths);
+    let titles = keys.iter().map(|&key| title(key)).collect();
+    let texts = rows.iter().map(|row| row.cells.iter().map(text).collect());
+    let columns = Columns::new(titles, texts);
     match breakdown.cost {
-        None => writeln!(results, "#  Self    Total   {titles}")?,
+        None => writeln!(results, "#  Self    Total   {}", columns.titles())?,
         Some(cost) => {
             writeln!(results, "# Shares are of what accesses cost: {}", grouped(cost))?;
-            writeln!(results, "#  Self  Samples   {titles}")?;
+            writeln!(results, "#  Self  Samples   {}", columns.titles())?;
         }
     }
     let whole = breakdown.cost.unwrap_or(weight) as f64;
-    for (row, texts) in rows.iter().zip(&texts) {
+    for (row, texts) in rows.iter().zip(columns.rows()) {
         let share = |part: u64| percent(part as f64, whole);
-        let (own, texts) = (share(row.self_weight), line(texts, &widths));
+        let own = share(row.self_weight);
         match breakdown.cost {
             None => writeln!(results, "{own:>7} {:>7}   {texts}", share(row.total))?,
             Some(_) => writeln!(results, "{own:>7} {:>8}   {texts}", grouped(row.self_samples))?,
         }
     }
     Ok(())
+}
+
+/// Texts in columns, each as wide as its widest text up to a limit.
+pub struct Columns {
+    titles: Vec<String>,
+    rows: Vec<Vec<String>>,
+    widths: Vec<usize>,
+}
+
+impl Columns {
+    /// Each row has as many texts as there are titles.
+    pub fn new(titles: Vec<&str>, rows: impl Iterator<Item = Vec<String>>) -> Self {
+        let titles: Vec<String> = titles.into_iter().map(str::to_owned).collect();
+        let rows: Vec<Vec<String>> = rows.collect();
+        let width = |column: usize| {
+            let texts = rows.iter().chain([&titles]).map(|row| row[column].chars().count());
+            texts.max().unwrap_or(0).min(NAME_WIDTH)
+        };
+        let widths = (0..titles.len()).map(width).collect();
+        Self { titles, rows, widths }
+    }
+
+    /// The line above the rows.
+    pub fn titles(&self) -> String {
+        line(&self.titles, &self.widths)
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> impl Iterator<Item = String> {
+        self.rows.iter().map(|row| line(row, &self.widths))
+    }
 }
 
 fn line(texts: &[String], widths: &[usize]) -> String {

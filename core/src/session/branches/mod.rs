@@ -1,0 +1,187 @@
+//! Branches that the CPU recorded: `perftab report -b` and what else is told of them.
+//!
+//! A profile has none of them, so the recording is read once more ([`Replay`](super::Replay)), and each sample is
+//! shown to a [`BranchReading`]. That sums the branches of those samples that filters leave, by frames, which are
+//! named like any other.
+//!
+//! ```text
+//! read ─▶ session.branches(query) ─▶ each sample again ─▶ session.take_branches() ─▶ names ─▶ tables
+//! ```
+
+mod shown;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use perftab_perfdata::decode::sample_tail::BranchStack;
+use perftab_profile::{DsoId, DsoKind, Frame, Frames, MappingsKept, Profile};
+use perftab_views::Query;
+use perftab_views::branches::history::{History, HistoryBuilder};
+use perftab_views::branches::{Branch, BranchDetail, BranchSums};
+use perftab_views::filter::Filter;
+use perftab_views::weights::Sum;
+
+pub use shown::{
+    BranchCell, BranchHistory, BranchTable, BranchTableRow, CodeName, CodePlace, FunctionBlocks,
+    HistoryStep, ShownBlock, ShownRun, TimedRuns,
+};
+
+use super::frame_places::FramePlaces;
+use super::{SampleWatcher, Session, WatchedSample};
+
+/// Branches being read.
+pub struct BranchReading(Rc<RefCell<Option<Reader>>>);
+
+impl BranchReading {
+    /// What sums the branches of the samples that a [`Replay`](super::Replay) of the recording shows it.
+    pub fn watcher(&self) -> SampleWatcher {
+        let reader = Rc::clone(&self.0);
+        Box::new(move |sample| {
+            if let Some(reader) = reader.borrow_mut().as_mut() {
+                reader.watch(sample);
+            }
+        })
+    }
+}
+
+struct Reader {
+    profile: Rc<Profile>,
+    frames: Frames,
+    places: FramePlaces,
+    /// By row, whether filters leave it.
+    takes: Vec<bool>,
+    /// What kernel addresses belong to that are in no map.
+    kernel: Option<DsoId>,
+    gathered: Gathered,
+}
+
+/// What is made of branches.
+enum Gathered {
+    Sums(BranchSums, BranchDetail),
+    History(HistoryBuilder),
+}
+
+impl Reader {
+    fn watch(&mut self, sample: &WatchedSample<'_>) {
+        if !self.takes.get(sample.row).is_some_and(|&takes| takes) {
+            return;
+        }
+        // Of another sample, the file has changed since.
+        let Some(stack) = sample.stack_in(&self.profile) else { return };
+        let spaces = sample.spaces_when_taken(&self.profile);
+        let Self { profile, frames, places, kernel, gathered, .. } = self;
+        let mut frame = |address| {
+            let mut spaces = spaces.into_iter().flatten();
+            let mapped = spaces.find_map(|it| places.frame(profile, frames, it, address));
+            mapped.or_else(|| Some(frames.intern(upper(address, *kernel)?)))
+        };
+        let branches = sample.tail.branches;
+        let located = branches.iter().flat_map(BranchStack::iter).map(|branch| Branch {
+            from: frame(branch.from),
+            to: frame(branch.to),
+            flags: branch.flags,
+        });
+        match gathered {
+            Gathered::Sums(sums, detail) => {
+                if let Some(branches) = branches {
+                    sums.add(located, branches.asked, *detail);
+                }
+            }
+            Gathered::History(history) => {
+                let located: Vec<Branch> = located.collect();
+                let sum = Sum { weight: sample.weight, samples: 1 };
+                let stack = profile.stacks.frames(stack);
+                history.add(&|frame| frames.get(frame), stack, &located, sum);
+            }
+        }
+    }
+}
+
+/// The frame of an address in no map: kernels with 64 bits have the upper half of the addresses.
+fn upper(address: u64, kernel: Option<DsoId>) -> Option<Frame> {
+    kernel.filter(|_| address >> 63 == 1).map(|dso| Frame { dso, address })
+}
+
+fn kernel_of(profile: &Profile) -> Option<DsoId> {
+    let mut kernels = profile.dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::Kernel);
+    kernels.next().map(|(id, _)| id)
+}
+
+impl Session {
+    /// Begins to read the branches of the samples that the filters of a query leave, or of all; steps do not count.
+    /// Says why if there are none.
+    pub fn branches(
+        &self,
+        query: Option<&Query>,
+        detail: BranchDetail,
+    ) -> Result<BranchReading, &'static str> {
+        self.read_branches(query, Gathered::Sums(BranchSums::default(), detail))
+    }
+
+    /// The same for [`Self::take_branch_history`].
+    pub fn branch_history(&self, query: &Query) -> Result<BranchReading, &'static str> {
+        self.read_branches(Some(query), Gathered::History(HistoryBuilder::default()))
+    }
+
+    fn read_branches(
+        &self,
+        query: Option<&Query>,
+        gathered: Gathered,
+    ) -> Result<BranchReading, &'static str> {
+        if self.profile.branch_stacks == 0 {
+            return Err("the recording has no branches; record them with perf record -b");
+        }
+        if self.profile.mappings.kept() != MappingsKept::History {
+            return Err(
+                "the recording maps too much to tell where its branches are; record for a \
+                        shorter time",
+            );
+        }
+        let filter = query.map(|query| Filter::new(&self.profile, query));
+        let passes = |row| {
+            let passes = |it: &Filter<'_>| it.is_of_event(row) && it.removed_by(row).is_none();
+            filter.as_ref().is_none_or(passes)
+        };
+        let reader = Reader {
+            profile: Rc::clone(&self.profile),
+            frames: self.profile.frames.clone(),
+            places: FramePlaces::new(),
+            takes: (0..self.profile.samples.len()).map(passes).collect(),
+            kernel: kernel_of(&self.profile),
+            gathered,
+        };
+        Ok(BranchReading(Rc::new(Some(reader).into())))
+    }
+
+    /// Takes in where the branches are that were read: files of that code are wanted, and its frames are to be named.
+    pub fn take_branches(&mut self, reading: BranchReading) -> BranchSums {
+        match self.take_gathered(reading) {
+            Some(Gathered::Sums(sums, _)) => sums,
+            _ => BranchSums::default(),
+        }
+    }
+
+    /// The same of what [`Self::branch_history`] began.
+    pub fn take_branch_history(&mut self, reading: BranchReading) -> History {
+        match self.take_gathered(reading) {
+            Some(Gathered::History(history)) => history.finish(),
+            _ => History::default(),
+        }
+    }
+
+    fn take_gathered(&mut self, reading: BranchReading) -> Option<Gathered> {
+        let Reader { profile, mut frames, gathered, .. } = reading.0.take()?;
+        // Something else was taken in meanwhile: what these frames are numbered by is another list.
+        if !Rc::ptr_eq(&profile, &self.profile) {
+            return None;
+        }
+        drop(profile);
+        let known = self.profile.frames.len();
+        self.in_branches.extend(frames.iter().skip(known).map(|(_, frame)| frame.dso));
+        self.symbols.let_go_of_readers();
+        frames.drop_index();
+        Rc::make_mut(&mut self.profile).frames = frames;
+        self.frames_came(known);
+        Some(gathered)
+    }
+}
