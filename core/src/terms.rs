@@ -1,7 +1,7 @@
 //! What questions and answers of a session are put in: types of core's parts that hosts name.
 
 pub use perftab_dsos::module_name;
-pub use perftab_export::script::Field;
+pub use perftab_export::script::{Field, write_flags};
 pub use perftab_export::{Events, ExportRequest, Format};
 pub use perftab_images::{
     ForceError, FunctionCode, Image, ImageContents, Kallsyms, Machine, MissingUnits, NamingDepth,

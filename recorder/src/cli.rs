@@ -19,7 +19,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub use diff::{DiffArgs, DiffBasis, DiffSort};
 pub use filter::{FilterArgs, TimeSpan};
 pub use report::{ReportArgs, SortKey};
-pub use script::ScriptArgs;
+pub use script::{BranchField, ScriptArgs, ScriptField};
 pub use share::{LinkContentArgs, LinkTimes, ShareArgs};
 
 pub use buildid::{

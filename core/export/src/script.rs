@@ -20,7 +20,7 @@ use std::fmt::Write;
 
 use perftab_names::{Inlining, Provenance, Symbols};
 use perftab_perfdata::decode::data_source::{DataSource, page_size_text};
-use perftab_perfdata::decode::sample_tail::{Branch, BranchStack};
+use perftab_perfdata::decode::sample_tail::{Branch, BranchFlags, BranchStack};
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::WatchedSample;
 use perftab_profile::{DsoKind, FrameId, Profile, PseudoFrame, StackId, Stacks};
@@ -77,13 +77,14 @@ const UNKNOWN: &str = "[unknown]";
 
 /// Appends the block of a sample. `profile` and `symbols` are those of the whole recording, which
 /// has been read before: names may come from its end. `unwound` has the addresses of user space that its copy of the
-/// stack leads to, if it has one.
+/// stack leads to, if it has one. `more` are lines that whoever asks has of the sample.
 pub fn write_sample(
     profile: &Profile,
     symbols: &Symbols,
     sample: &WatchedSample<'_>,
     unwound: &[u64],
     fields: &[Field],
+    more: &str,
     text: &mut String,
 ) {
     write_head(profile, sample, text);
@@ -107,6 +108,7 @@ pub fn write_sample(
         write_branches(&branches, text);
     }
     write_raw(sample, text);
+    text.push_str(more);
     text.push('\n');
 }
 
@@ -159,21 +161,26 @@ fn write_frame(
     }
 }
 
-/// Newest first; letters as perf has them: mispredicted or predicted, in a transaction, aborted.
+/// Newest first.
 fn write_branches(branches: &BranchStack<'_>, text: &mut String) {
     text.push_str("\tbranches");
     for Branch { from, to, flags } in branches.iter() {
-        let prediction = match (flags.is_mispredicted(), flags.is_predicted()) {
-            (true, _) => 'M',
-            (false, true) => 'P',
-            (false, false) => '-',
-        };
-        let transaction = if flags.is_in_transaction() { 'X' } else { '-' };
-        let abort = if flags.is_abort() { 'A' } else { '-' };
-        let cycles = flags.cycles();
-        let _ = write!(text, " {from:#x}/{to:#x}/{prediction}/{transaction}/{abort}/{cycles}");
+        let _ = write!(text, " {from:#x}/{to:#x}/");
+        write_flags(flags, text);
     }
     text.push('\n');
+}
+
+/// Letters as perf has them (mispredicted or predicted, in a transaction, aborted), and cycles.
+pub fn write_flags(flags: BranchFlags, text: &mut String) {
+    let prediction = match (flags.is_mispredicted(), flags.is_predicted()) {
+        (true, _) => 'M',
+        (false, true) => 'P',
+        (false, false) => '-',
+    };
+    let transaction = if flags.is_in_transaction() { 'X' } else { '-' };
+    let abort = if flags.is_abort() { 'A' } else { '-' };
+    let _ = write!(text, "{prediction}/{transaction}/{abort}/{}", flags.cycles());
 }
 
 fn write_raw(sample: &WatchedSample<'_>, text: &mut String) {

@@ -63,8 +63,8 @@ pub use perftab_profile::ingest::{SampleWatcher, StackDumps, Unpacked, WatchedSa
 
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
 pub use branches::{
-    BranchCell, BranchHistory, BranchReading, BranchTable, BranchTableRow, CodeName, CodePlace,
-    FunctionBlocks, HistoryStep, ShownBlock, ShownRun, TimedRuns,
+    BranchCell, BranchHistory, BranchPlaces, BranchReading, BranchTable, BranchTableRow, CodeName,
+    CodePlace, FunctionBlocks, HistoryStep, ShownBlock, ShownRun, TimedRuns,
 };
 pub use breakdown::{Breakdown, BreakdownRow, Cell};
 pub use call_node_around::CallNodeAround;
@@ -281,14 +281,15 @@ impl Session {
 
     /// Appends a sample as text, for scripts. The sample is one that a second reading of the same
     /// recording shows ([`Replay`]): names may come from the recording's end. `unwound` is what a [`StackWalk`] says of
-    /// it.
+    /// it, `more` are lines of the host's own.
     pub fn write_sample(
         &self,
         sample: &WatchedSample<'_>,
         unwound: &[u64],
         fields: &[Field],
+        more: &str,
         text: &mut String,
     ) {
-        script::write_sample(&self.profile, &self.symbols, sample, unwound, fields, text);
+        script::write_sample(&self.profile, &self.symbols, sample, unwound, fields, more, text);
     }
 }

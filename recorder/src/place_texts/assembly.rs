@@ -122,6 +122,19 @@ impl Instructions {
     pub fn address(&self, number: usize) -> Option<u64> {
         self.starts.get(number).map(|&start| self.code.start.saturating_add(start.into()))
     }
+
+    /// Bytes of memory.
+    pub fn size(&self) -> usize {
+        self.code.bytes.len() + self.starts.len() * size_of::<u32>()
+    }
+
+    /// An instruction as text; `None` if there is none or it cannot be decoded.
+    pub fn text(&self, session: &Session, number: usize) -> Option<String> {
+        let at = *self.starts.get(number)? as usize;
+        let rest = self.code.bytes.get(at..)?;
+        let instruction = decode(&self.code, rest, at, 0).1?;
+        Some(shown(session, self.dso, &instruction))
+    }
 }
 
 /// The first instruction of what is left of some code.

@@ -43,7 +43,7 @@ fn script(recording: &Recording) -> String {
     let mut replay = opening.replay(
         StackDumps::LeftOut,
         Box::new(move |sample: &WatchedSample<'_>| {
-            session.write_sample(sample, &[], &[], &mut shown.borrow_mut());
+            session.write_sample(sample, &[], &[], "", &mut shown.borrow_mut());
         }),
     );
     while let Some(wanted) = replay.wants() {

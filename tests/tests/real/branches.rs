@@ -1,7 +1,7 @@
 //! Branches, of a recording that is synthesised for a real program: its branches are those of a model that runs the
 //! program's instructions, which are known. `perf` reads it too.
 //!
-//! What perf 6.1 makes of it is the oracle for rows. It crashes on `--total-cycles`, and it has no
+//! What perf 6.1 makes of it is the oracle for rows and for what `script` adds. It crashes on `--total-cycles`, and it has no
 //! blocks: of those the model says how often each instruction ran.
 
 use std::collections::BTreeMap;
@@ -286,6 +286,61 @@ fn our_row(row: &Value, keys: &str) -> (Vec<String>, u64) {
     (keys.split(',').map(cell).collect(), count)
 }
 
+/// What `script` prints behind this word, a line for each sample.
+fn lines_of<'a>(printed: &'a str, word: &str) -> Vec<&'a str> {
+    printed.lines().filter_map(|line| line.strip_prefix('\t')?.strip_prefix(word)).collect()
+}
+
+#[test]
+fn script_prints_branches_as_perf_does() {
+    const TEST: &str = "script_prints_branches_as_perf_does";
+    let Some(scene) = scene(TEST) else { return };
+    if !is_installed(TEST, "perf") {
+        return;
+    }
+    let ours = scene.perftab(&["script", "-F", "+brstack,+brstacksym"]);
+    for (field, word) in [("brstack", "brstack "), ("brstacksym", "brstacksym ")] {
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let ours: Vec<_> = lines_of(&ours, word).into_iter().map(words).collect();
+        let perfs: Vec<_> = scene.perf(&["script", "-F", field]).lines().map(words).collect();
+        let perfs: Vec<_> = perfs.into_iter().filter(|words| !words.is_empty()).collect();
+        assert_eq!((ours.len(), ours[0].len()), (SAMPLES, DEPTH));
+        assert_eq!(ours, perfs, "{field}");
+    }
+}
+
+#[test]
+fn script_prints_the_instructions_that_perf_finds() {
+    const TEST: &str = "script_prints_the_instructions_that_perf_finds";
+    let Some(scene) = scene(TEST) else { return };
+    if !is_installed(TEST, "perf") {
+        return;
+    }
+    let perfs = scene.perf(&["script", "-F", "brstackinsn"]);
+    let perfs: Vec<String> = perfs.lines().filter_map(listed).collect();
+    let printed = scene.perftab(&["script", "-F", "+brstackinsn"]);
+    let ours: Vec<String> = printed.lines().filter_map(listed).collect();
+    assert!(ours.len() > SAMPLES * DEPTH);
+    for (at, (ours, perfs)) in ours.iter().zip(&perfs).enumerate() {
+        assert_eq!(ours, perfs, "line {at} of the instructions");
+    }
+    assert_eq!(ours.len(), perfs.len());
+    assert!(printed.contains("dec ecx") && printed.contains("call"), "{printed}");
+}
+
+/// A line of instructions, without how an instruction is written; or of the function that follows.
+fn listed(line: &str) -> Option<String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (&first, rest) = words.split_first()?;
+    if let ([], Some(function)) = (rest, first.strip_suffix(':')) {
+        return Some(function.to_owned());
+    }
+    let address = u64::from_str_radix(first, 16).ok().filter(|_| line.starts_with('\t'))?;
+    let mark = line.split_once('#').map_or("", |(_, mark)| mark.trim());
+    // Call chains have addresses too, and their functions.
+    (!line.ends_with(')')).then(|| format!("{address:x} {mark}"))
+}
+
 #[test]
 fn blocks_are_what_the_program_ran() {
     let Some(scene) = scene("blocks_are_what_the_program_ran") else { return };
@@ -389,6 +444,7 @@ fn what_cannot_be_counted_is_said() {
     fails(&["report", "-b", "--sort", "comm"], "-b sorts by");
     fails(&["report", "-b", "--focus", "walk"], "of stacks");
     fails(&["report", "--blocks", "nothing"], "no function nothing");
+    fails(&["script", "-F", "ip"], "+brstack");
     fs::write(&scene.recording, begin(&scene.folder.join("program")).file())
         .expect("it is written");
     fails(&["report", "-b"], "no branches");

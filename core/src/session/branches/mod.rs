@@ -107,6 +107,31 @@ fn kernel_of(profile: &Profile) -> Option<DsoId> {
     kernels.next().map(|(id, _)| id)
 }
 
+/// Finds where the branches of single samples are, for whoever shows these.
+pub struct BranchPlaces {
+    /// What kernel addresses belong to that are in no map.
+    kernel: Option<DsoId>,
+}
+
+impl BranchPlaces {
+    /// Of the samples of a recording.
+    pub fn new(session: &Session) -> Self {
+        Self { kernel: kernel_of(&session.profile) }
+    }
+
+    /// The frame of an address that a branch of a sample has; `None` if it is in no mapping.
+    pub fn frame(
+        &self,
+        session: &Session,
+        sample: &WatchedSample<'_>,
+        address: u64,
+    ) -> Option<Frame> {
+        let mut spaces = sample.spaces_when_taken(&session.profile).into_iter().flatten();
+        let mapped = spaces.find_map(|it| session.profile.mappings.frame_in(it, address));
+        mapped.or_else(|| upper(address, self.kernel))
+    }
+}
+
 impl Session {
     /// Begins to read the branches of the samples that the filters of a query leave, or of all; steps do not count.
     /// Says why if there are none.
