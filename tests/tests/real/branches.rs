@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use perf_event_open_sys::bindings as kernel;
 use perf_event_open_sys::bindings::perf_branch_entry;
 use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::expectation;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;
 use perftab_tests::program::is_installed;
@@ -95,12 +97,25 @@ impl Program {
     }
 }
 
-/// A recording with branches, and what ran in each of its samples from the oldest branch to the newest.
-struct Scene {
+/// A recording, and a folder for what perf keeps.
+struct Files {
     folder: TestFolder,
     recording: PathBuf,
+}
+
+/// A recording with branches, and what ran in each of its samples from the oldest branch to the newest.
+struct Scene {
+    files: Files,
     program: Program,
     windows: Vec<Vec<Ran>>,
+}
+
+impl Deref for Scene {
+    type Target = Files;
+
+    fn deref(&self) -> &Files {
+        &self.files
+    }
 }
 
 /// `None` on other machines, where the program has other instructions.
@@ -140,7 +155,7 @@ fn scene(test: &str) -> Option<Scene> {
     recording.round().branch_stack().event_desc();
     let file = folder.join("perf.data");
     fs::write(&file, recording.file()).expect("the recording is written");
-    Some(Scene { recording: file, folder, program, windows })
+    Some(Scene { files: Files { folder, recording: file }, program, windows })
 }
 
 /// At fixed addresses, so that nothing has to be worked out.
@@ -212,7 +227,7 @@ fn branch((from, to): Ran, sample: usize, at: usize, program: Program) -> Branch
     Branch { entry, counters: 0 }
 }
 
-impl Scene {
+impl Files {
     fn perftab(&self, arguments: &[&str]) -> String {
         let mut command = Command::new(perftab_binary());
         let output = command.args(arguments).arg(&self.recording).ended().expect("perftab runs");
@@ -234,7 +249,9 @@ impl Scene {
         assert!(output.status.success(), "perf {arguments:?}: {stderr}");
         String::from_utf8(output.stdout).expect("UTF-8")
     }
+}
 
+impl Scene {
     /// How often the instruction at an address ran.
     fn ran(&self, address: u64) -> u64 {
         self.windows.iter().flatten().filter(|it| it.0 == address).count() as u64
@@ -251,23 +268,68 @@ fn rows_are_those_of_perf() {
         return;
     }
     for keys in [KEYS, "symbol_from,symbol_to", "dso_from,dso_to", "mispredict", "cycles,abort"] {
+        let perfs = scene.rows_of_perf(keys);
+        let json = scene.json(&["report", "-b", "--json", "--sort", keys]);
+        let ours = our_rows(&json, keys);
+        assert!(!ours.is_empty());
+        assert_eq!(ours, perfs, "{keys}");
+        assert_eq!(json["branches"], (SAMPLES * DEPTH) as u64);
+    }
+}
+
+/// Recordings by others. Their DSOs and addresses are written otherwise by perf, here is what is counted.
+#[test]
+fn rows_of_recordings_by_others_are_those_of_perf() {
+    const TEST: &str = "rows_of_recordings_by_others_are_those_of_perf";
+    let Some(corpus) = expectation::corpus() else {
+        println!("SKIPPED: {TEST}: no $PERFTAB_CORPUS");
+        return;
+    };
+    if !is_installed(TEST, "perf") {
+        return;
+    }
+    let with_branches = [
+        ("quipper/perf.data.branch-4.14", 416),
+        ("quipper/perf.data.raw_callgraph_branch-3.4", 8208),
+        ("simpleperf/perf_b.data", 2400),
+        ("autofdo/propeller_sample_1.perfdata1", 119_424),
+    ];
+    for (path, branches) in with_branches {
+        let recording = corpus.join(path);
+        if !recording.exists() {
+            println!("SKIPPED: {TEST}: {path} is not there");
+            continue;
+        }
+        let files = Files { folder: TestFolder::new(), recording };
+        for keys in ["mispredict", "in_tx,abort"] {
+            let json = files.json(&["report", "-b", "--json", "--no-local", "--sort", keys]);
+            assert_eq!(json["branches"], branches, "{path}");
+            assert_eq!(our_rows(&json, keys), files.rows_of_perf(keys), "{path}: {keys}");
+        }
+    }
+}
+
+impl Files {
+    /// Rows of `perf report -b` with these keys.
+    fn rows_of_perf(&self, keys: &str) -> BTreeMap<Vec<String>, u64> {
         let fields = format!("overhead,sample,{keys}");
-        let printed = scene.perf(&["report", "-b", "--stdio", "-t", "|", "-F", &fields]);
-        let mut perfs = BTreeMap::new();
+        let printed = self.perf(&["report", "-b", "--stdio", "-t", "|", "-F", &fields]);
+        let mut rows = BTreeMap::new();
         for line in printed.lines().filter(|line| !line.starts_with('#') && line.contains('|')) {
             let cells: Vec<&str> = line.split('|').map(str::trim).collect();
             let cell = |cell: &&str| cell.trim_start_matches("[.] ").to_owned();
             let row: Vec<String> = cells[2..].iter().map(cell).collect();
             // perf has a row more than once: it orders outcomes by whether they differ.
-            *perfs.entry(row).or_default() += cells[1].parse::<u64>().expect("a number");
+            *rows.entry(row).or_default() += cells[1].parse::<u64>().expect("a number");
         }
-        let json = scene.json(&["report", "-b", "--json", "--sort", keys]);
-        let rows = json["rows"].as_array().expect("rows");
-        let ours: BTreeMap<Vec<String>, u64> = rows.iter().map(|row| our_row(row, keys)).collect();
-        assert!(!ours.is_empty());
-        assert_eq!(ours, perfs, "{keys}");
-        assert_eq!(json["branches"], (SAMPLES * DEPTH) as u64);
+        rows
     }
+}
+
+/// Those of `perftab report -b`.
+fn our_rows(json: &Value, keys: &str) -> BTreeMap<Vec<String>, u64> {
+    let rows = json["rows"].as_array().expect("rows");
+    rows.iter().map(|row| our_row(row, keys)).collect()
 }
 
 /// A row with its cells as perf has them.
