@@ -82,14 +82,8 @@ pub enum SortKey {
     Abort,
 }
 
-/// What `--sort` takes of memory accesses.
-const KEYS_OF_ACCESSES: &str = "\
-Keys of --mem-mode: mem,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked,local_weight,weight,
-phys_daddr,data_page_size";
-
 /// `perftab report`.
 #[derive(Debug, Args)]
-#[command(after_help = KEYS_OF_ACCESSES)]
 pub struct ReportArgs {
     /// The recording.
     #[command(flatten)]
@@ -111,7 +105,7 @@ pub struct ReportArgs {
         hide_default_value = true
     )]
     pub sort: Vec<SortKey>,
-    /// Count what memory accesses cost; --sort has more keys then
+    /// Count what memory accesses cost; --sort mem,…,data_page_size
     #[arg(long)]
     pub mem_mode: bool,
     /// Sort by weight including callees, like --sort total

@@ -12,7 +12,7 @@ pub struct ScriptArgs {
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Also print addr,data_src,weight,…, or branches: brstack,brstacksym,brstackinsn
+    /// Also print addr,data_src,…; brstack,brstacksym,brstackinsn
     #[arg(
         short = 'F',
         long,
