@@ -15,6 +15,7 @@ mod companion;
 pub mod containers;
 mod content_identity;
 pub mod demangle;
+mod disjoint_ranges;
 mod dso_images;
 mod dwarf;
 mod elf;

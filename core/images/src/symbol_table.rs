@@ -24,6 +24,7 @@ use perftab_perfdata::decode::ReadError;
 
 use super::address::Svma;
 use super::code_ranges::CodeRanges;
+use super::disjoint_ranges::disjoint;
 use super::dwarf::{Budget, over_budget};
 use super::elf::{Elf, RawSymbol, Section, text_at};
 use super::embedded_symbols::{self, GoFunctions};
@@ -618,20 +619,9 @@ impl SymbolTable {
         self.entries.sort_by_key(|entry| entry.start);
     }
 
-    /// Cuts overlapping symbols into disjoint ranges, so that a look-up is one binary search
-    /// whatever the file holds.
     fn lay_out(&mut self) {
-        let mut open: Vec<u32> = Vec::new();
-        let mut ranges = Ranges::default();
-        for (index, entry) in self.entries.iter().enumerate() {
-            close_until(&self.entries, &mut open, entry.start, &mut ranges);
-            ranges.begin(entry.start, index as u32);
-            open.push(index as u32);
-        }
-        close_until(&self.entries, &mut open, u64::MAX, &mut ranges);
-        ranges.starts.shrink_to_fit();
-        ranges.owners.shrink_to_fit();
-        (self.starts, self.owners) = (ranges.starts, ranges.owners);
+        let ranges = self.entries.iter().map(|entry| entry.start..entry.end);
+        (self.starts, self.owners) = disjoint(ranges, NOTHING);
     }
 }
 
@@ -678,43 +668,6 @@ struct AddedSymbols<'a> {
 enum PltNames {
     Added,
     None,
-}
-
-#[derive(Default)]
-struct Ranges {
-    starts: Vec<u64>,
-    owners: Vec<u32>,
-}
-
-impl Ranges {
-    /// From `start` on, `owner` has the addresses.
-    fn begin(&mut self, start: u64, owner: u32) {
-        if self.starts.last() == Some(&start) {
-            self.starts.pop();
-            self.owners.pop();
-        }
-        if self.owners.last() != Some(&owner) {
-            self.starts.push(start);
-            self.owners.push(owner);
-        }
-    }
-}
-
-/// Ends the open symbols that end at or before `limit`, innermost first, and gives what follows
-/// to the one around them.
-fn close_until(entries: &[Entry], open: &mut Vec<u32>, limit: u64, ranges: &mut Ranges) {
-    while let Some(&innermost) = open.last() {
-        let end = entries[innermost as usize].end;
-        if end > limit {
-            break;
-        }
-        open.pop();
-        // One that ended earlier, inside the one just closed, has nothing left.
-        while open.last().is_some_and(|&outer| entries[outer as usize].end <= end) {
-            open.pop();
-        }
-        ranges.begin(end, open.last().copied().unwrap_or(NOTHING));
-    }
 }
 
 fn is_text(section: &Section) -> bool {
