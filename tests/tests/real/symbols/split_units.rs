@@ -76,6 +76,15 @@ impl Split {
         Self { folder, program, expected }
     }
 
+    /// The dwo id of `first.dwo`, as `readelf` reads it out of the header of a unit of DWARF 5.
+    fn first_id(&self) -> [u8; 8] {
+        let unit = self.folder.join("first.dwo");
+        let dump = run("readelf", &["--debug-dump=info", text(&unit)]);
+        let (_, id) = dump.split_once("DWO ID:").expect("it has an id");
+        let id = id.split_whitespace().next().expect("digits").trim_start_matches("0x");
+        u64::from_str_radix(id, 16).expect("hex").to_le_bytes()
+    }
+
     /// Counts the bytes with inlined functions; panics where levels are not those of the whole program.
     fn compare(&self, files: &[&Path]) -> usize {
         let levels = levels(&self.program, files);
@@ -179,16 +188,38 @@ fn parts_of_debug_information_come_in_any_order_and_in_archives() {
     assert_eq!((used(report), &report.not_used[..]), (names.to_vec(), &[][..]));
 
     // One bit of its id: no skeleton names it.
-    let dump = run("readelf", &["--debug-dump=info", text(&split.folder.join("first.dwo"))]);
-    let (_, id) = dump.split_once("DWO ID:").expect("DWARF 5 has it in the header of the unit");
-    let id = id.split_whitespace().next().expect("digits").trim_start_matches("0x");
-    let id = u64::from_str_radix(id, 16).expect("hex").to_le_bytes();
+    let id = split.first_id();
     let mut other = unit;
     let at = other.windows(8).position(|bytes| bytes == id).expect("its id");
     other[at + 3] ^= 0x10;
     let (images, reports) = offered(&split.program, &[("program", program), ("other", other)]);
     assert!(reports[1].used.is_empty() && reports[1].not_used.len() == 1, "{reports:?}");
     assert_eq!(images.waiting().collect::<Vec<_>>(), ["other"]);
+}
+
+#[test]
+fn a_package_whose_unit_has_another_id_than_its_index_says_gives_nothing_of_it() {
+    const TEST: &str =
+        "a_package_whose_unit_has_another_id_than_its_index_says_gives_nothing_of_it";
+    // llvm-dwp of LLVM 14 does not end on some units of gcc.
+    if !is_installed(TEST, "clang++") || !is_installed(TEST, "llvm-dwp") {
+        return;
+    }
+    let split = Split::new("clang++", &["-gdwarf-5"]);
+    let id = split.first_id();
+    run_in(&split.folder, "llvm-dwp", &["-e", "program", "-o", "package"]);
+    let package = split.folder.join("package");
+    let inlined = |levels: &[Levels]| {
+        let names = levels.iter().flatten().filter_map(|(name, ..)| name.as_deref());
+        names.filter(|name| name.contains("inner::mix")).count()
+    };
+    assert!(inlined(&levels(&split.program, &[&package])) > 20);
+    let units = Code::section(&package, ".debug_info.dwo").expect("it has units").offset as usize;
+    let mut bytes = std::fs::read(&package).expect("it");
+    let at = bytes[units..].windows(8).position(|bytes| bytes == id).expect("its id");
+    bytes[units + at] ^= 1;
+    split.folder.write("package", &bytes);
+    assert_eq!(inlined(&levels(&split.program, &[&package])), 0);
 }
 
 #[test]
