@@ -8,7 +8,7 @@
 
 pub use perftab_dsos::{Dso, Dsos};
 pub use perftab_images::{
-    AddressNames, AdmittedFile, FileNumber, Finding, ForcedAddresses, ForcedFile, FunctionNumber,
-    Images, InsistedFile, LostInlines, MatchedFile, MatchedNames, NameAnswer, NameRequest,
-    NamedLevel, Offer, OfferStep, Outcome, Ticket, UnwindTables,
+    AddressNames, AdmittedFile, CodeTable, FileNumber, Finding, ForcedAddresses, ForcedFile,
+    FunctionNumber, Images, InsistedFile, LostInlines, MatchedFile, MatchedNames, NameAnswer,
+    NameRequest, NamedLevel, Offer, OfferStep, Outcome, Ticket, UnwindTables,
 };

@@ -1,12 +1,12 @@
 //! What questions and answers of a session are put in: types of core's parts that hosts name.
 
-pub use perftab_dsos::module_name;
+pub use perftab_dsos::{module_name, pid_of_jitdump};
 pub use perftab_export::script::{Field, write_flags};
 pub use perftab_export::{Events, ExportRequest, Format};
 pub use perftab_images::{
-    ForceError, FunctionCode, Image, ImageContents, Kallsyms, Machine, MissingUnits, NamingDepth,
-    NotAnImage, RecordedIdentities, Rejection, SupplementaryLink, Svma, check_whole, content_hash,
-    stamped_kallsyms,
+    CodeTable, ForceError, FunctionCode, Image, ImageContents, Kallsyms, Machine, MissingUnits,
+    NamingDepth, NotAnImage, RecordedIdentities, Rejection, SupplementaryLink, Svma, check_whole,
+    content_hash, is_perf_map, stamped_kallsyms,
 };
 pub use perftab_names::{FileId, FunctionId, Status};
 pub use perftab_perfdata::decode::data_source::AccessPart;

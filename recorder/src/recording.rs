@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
+use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 use perftab_core::session::{
@@ -181,6 +182,11 @@ impl Recording {
         }
         let name = path.file_name().map_or_else(|| name.to_string(), |n| n.display().to_string());
         Ok(Self { name, size, file, beside, completeness })
+    }
+
+    /// When its only or main file was written last.
+    pub fn written(&self) -> Option<SystemTime> {
+        self.file.metadata().ok()?.modified().ok()
     }
 
     /// Its files: the only one, or of a folder `data` and then those beside it.

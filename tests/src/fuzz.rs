@@ -10,7 +10,9 @@ use perftab_core::session::{
     BranchReading, ExportStep, FlameWindow, OfferStep, Session, StackDumps, TimeWindow,
 };
 use perftab_export::{Events, ExportRequest, Format};
-use perftab_images::{Companion, DsoImages, Image, MatchedImage, RecordedIdentities, check_whole};
+use perftab_images::{
+    CodeTable, Companion, DsoImages, Image, MatchedImage, RecordedIdentities, check_whole,
+};
 use perftab_names::Symbols;
 use perftab_perfdata::decode::attr::{Attr, SampleLayout, TrailerLayout};
 use perftab_perfdata::decode::compressed::ZstdStream;
@@ -23,7 +25,10 @@ use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
 use perftab_perfdata::decode::{ByteOrder, SliceSource, records, sample};
 use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::perftab_section;
-use perftab_profile::{DsoKind, ExecutableMapping, Frame, MappedFrom, Profile, RecordedBy};
+use perftab_profile::{
+    DsoKind, EventId, ExecutableMapping, Frame, MappedFrom, Process, Profile, RecordedBy, Sample,
+    Stacks, Thread,
+};
 use perftab_snapshot as snapshot;
 use perftab_snapshot::{Privacy, ShareOptions, SnapshotError};
 use perftab_views::branches::BranchDetail;
@@ -459,6 +464,32 @@ fn assert_same<T: PartialEq + Debug>(one: T, other: T, what: &str) {
 /// tables and DWARF say of addresses all over it.
 pub fn image(file: &[u8]) {
     named(DsoKind::User, &[], file, &[]);
+    placed(file);
+}
+
+/// What a process says of its code, and samples at the first bytes and behind the last ones of each code.
+fn placed(file: &[u8]) {
+    let Ok(image) = Image::open("perf-7.map", Box::new(SliceSource::new(file))) else { return };
+    let Some(Ok(table)) = image.code_table() else { return };
+    assert_eq!(CodeTable::from_bytes(&table.to_bytes()).as_ref(), Some(&table));
+    let mut profile = Profile::default();
+    let name = profile.strings.intern("run time");
+    let process = profile.threads.add_process(Process { pid: 7, name });
+    let thread = profile.threads.add_thread(Thread { process, tid: 7, name });
+    let [anon, jit] = [DsoKind::Anon, DsoKind::Jit]
+        .map(|kind| profile.dsos.intern("code", kind, MappedFrom::Nothing, Some(process)));
+    for change in table.changes() {
+        for address in [change.start, change.end] {
+            let frame = profile.frames.intern(Frame { dso: anon, address });
+            let stack = profile.stacks.intern(Stacks::EMPTY, frame);
+            let (time_nanos, event, cpu, weight) = (change.time_nanos, EventId(0), 0, 1);
+            profile.samples.push(Sample { time_nanos, thread, stack, event, cpu, weight });
+        }
+    }
+    let Some(run_time) = profile.run_times().into_iter().next() else { return };
+    let met = profile.code_met(&run_time, table.changes());
+    let named = profile.place_code(&run_time, jit, table.changes());
+    assert!(met.known <= met.addresses && (met.known > 0) != named.is_empty());
 }
 
 /// Two files of one build, what was mapped of it, and whether it is a kernel module: a kind; a count of

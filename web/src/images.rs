@@ -9,11 +9,11 @@ use std::rc::Rc;
 
 use js_sys::{BigUint64Array, Object, Reflect, Uint8Array, Uint32Array};
 use perftab_core::images::{
-    self, AddressNames, AdmittedFile, Dso, FileNumber, ForcedAddresses, ForcedFile, FunctionNumber,
-    InsistedFile, LostInlines, MatchedNames, NameAnswer, NameRequest, NamedLevel, OfferStep,
-    Ticket, UnwindTables,
+    self, AddressNames, AdmittedFile, CodeTable, Dso, FileNumber, ForcedAddresses, ForcedFile,
+    FunctionNumber, InsistedFile, LostInlines, MatchedNames, NameAnswer, NameRequest, NamedLevel,
+    OfferStep, Ticket, UnwindTables,
 };
-use perftab_core::session::ScanStep;
+use perftab_core::session::{OfferReport, ScanStep};
 use perftab_core::{DsoId, ForceError, Identity, NamingDepth};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::*;
@@ -122,6 +122,14 @@ impl Images {
         Ok(answer)
     }
 
+    /// What files say of the code of processes, since this was asked last. Their report has them as not
+    /// used: a session decides.
+    #[wasm_bindgen(js_name = takeCodeTables)]
+    pub fn take_code_tables(&mut self) -> Vec<Uint8Array> {
+        let tables = self.0.take_code_tables();
+        tables.iter().map(|table| Uint8Array::from(table.to_bytes().as_slice())).collect()
+    }
+
     /// Whether a file tells how stacks are unwound in a DSO.
     #[wasm_bindgen(js_name = hasUnwindTables)]
     pub fn has_unwind_tables(&self, dso: u32) -> bool {
@@ -218,6 +226,19 @@ impl Session {
     ) -> Result<(), JsValue> {
         self.0.take_findings(from_js(findings)?);
         Ok(())
+    }
+
+    /// Decides on what files say of the code of processes: of each what became of it.
+    #[wasm_bindgen(js_name = takeCodeTables, unchecked_return_type = "OfferReport")]
+    pub fn take_code_tables(&mut self, tables: Vec<Uint8Array>) -> Result<JsValue, JsValue> {
+        let mut report = OfferReport::default();
+        let tables = tables.iter().filter_map(|bytes| CodeTable::from_bytes(&bytes.to_vec()));
+        let tables: Vec<CodeTable> = tables.collect();
+        let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
+        for (name, decided) in names.iter().zip(self.0.take_code_tables(tables)) {
+            report.take(name, decided);
+        }
+        to_js(&report)
     }
 
     /// Asks for the names of the next addresses, at most so many; null if all were asked for.

@@ -222,6 +222,20 @@ impl Session {
         self.0.recorded_files().to_json().map_err(|error| JsValue::from_str(&error.to_string()))
     }
 
+    /// What the machine of the recording is told of processes that made code, as JSON; undefined if none did.
+    #[wasm_bindgen(js_name = codeWanted)]
+    pub fn code_wanted(&self) -> Result<Option<String>, JsValue> {
+        let json = self.0.code_wanted().map(|wanted| wanted.to_json()).transpose();
+        json.map_err(|error| JsValue::from_str(&error.to_string()))
+    }
+
+    /// Takes in what that machine says of their code.
+    #[wasm_bindgen(js_name = takeCode)]
+    pub fn take_code(&mut self, bytes: &[u8]) {
+        // Why any is refused stands in the ledger.
+        self.0.take_code_tables(session::code_from_bytes(bytes));
+    }
+
     /// Takes the identity away from DSOs whose build-id was read too late, as the host of the
     /// recording sees.
     pub fn distrust(&mut self, dsos: Vec<u32>) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Findings, ForcedFile, NameAnswer, NameRequest } from "../src/generated/perftab_web.js";
+import type { Findings, ForcedFile, NameAnswer, NameRequest, NotUsed, OfferReport } from "../src/generated/perftab_web.js";
 import type { Call, Reply } from "../src/session/types.ts";
 import type { Told } from "../src/worker/images_protocol.ts";
 import type { ImagesPort, NamedSession } from "../src/worker/images_side.ts";
@@ -58,6 +58,18 @@ class FakeSession implements NamedSession {
     this.taken.push({ dso: this.#dsoOf.get(ticket) ?? -1, ticket, first });
   }
 
+  /** What it is told of the code of processes: the name of each file, the first of which it uses. */
+  takeCodeTables(tables: Uint8Array[]): OfferReport {
+    this.#use();
+    const names = tables.map((bytes) => new TextDecoder().decode(bytes));
+    return {
+      used: names.slice(0, 1).map((name) => ({ name, dsos: [9], gives: "function names only" })),
+      notUsed: names.slice(1).map((name) => ofCode(name, "it is of another run")),
+      unrelated: 0,
+      others: 0,
+    };
+  }
+
   unwindable(): Uint32Array {
     this.#use();
     return new Uint32Array();
@@ -100,6 +112,11 @@ class FakeSession implements NamedSession {
     assert.equal(name, "forced");
     return { outcome: "forced", frames: 1 };
   }
+}
+
+/** A file that says something of the code of a process, as it is not used. */
+function ofCode(name: string, message: string): NotUsed {
+  return { name, reason: { kind: "code-table", message }, message };
 }
 
 /** A worker that answers when the test says so. */
@@ -192,8 +209,9 @@ test("names are asked for at once, and taken in together when they are wanted", 
   const { session, side, worker } = scene();
   const offered = side.offer([file], slices());
   worker().find({ dso: 1, slices: 2 }, { dso: 2, slices: 1 });
-  worker().answer("offer", ["a report"]);
-  assert.deepEqual(await offered, ["a report"]);
+  const report = { used: [], notUsed: [], unrelated: 0, others: 1 };
+  worker().answer("offer", [report]);
+  assert.deepEqual(await offered, [report]);
   worker().answer("name");
   worker().answer("name");
   const named = side.nameFrames(slices());
@@ -209,6 +227,26 @@ test("names are asked for at once, and taken in together when they are wanted", 
       [2, 0],
     ],
   );
+});
+
+test("the session decides on what files say of the code of processes", async () => {
+  const { side, worker } = scene();
+  const offered = side.offer([file, file], slices());
+  const other: NotUsed = { name: "c", reason: { kind: "no-identity-in-file" }, message: "no build-id" };
+  const [first, second] = [ofCode("a", "undecided"), ofCode("b", "undecided")];
+  worker().answer("offer", [
+    { used: [], notUsed: [first, other], unrelated: 0, others: 2 },
+    { used: [], notUsed: [second], unrelated: 3, others: 0 },
+  ]);
+  await settle();
+  worker().answer(
+    "codeTables",
+    ["a", "b"].map((name) => new TextEncoder().encode(name)),
+  );
+  assert.deepEqual(await offered, [
+    { used: [{ name: "a", dsos: [9], gives: "function names only" }], notUsed: [other], unrelated: 0, others: 2 },
+    { used: [], notUsed: [ofCode("b", "it is of another run")], unrelated: 3, others: 0 },
+  ]);
 });
 
 test("what was asked of a DSO before another file came for it is not asked any more", async () => {

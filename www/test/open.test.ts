@@ -174,7 +174,13 @@ test("what perftab view serves is read with suspicion", () => {
   assert.deepEqual(readServed("t&", { profiles: [{ name: "a", size: 3 }], debuginfod: ["https://d"] }), {
     token: "t&",
     profiles: [
-      { name: "a", carrier: null, parts: [{ url: "/profile/0?token=t%26", size: 3 }], files: "/profile/0/files?token=t%26" },
+      {
+        name: "a",
+        carrier: null,
+        parts: [{ url: "/profile/0?token=t%26", size: 3 }],
+        files: "/profile/0/files?token=t%26",
+        code: "/profile/0/code?token=t%26",
+      },
     ],
     debuginfod: ["https://d"],
   });
@@ -194,7 +200,9 @@ test("what perftab view serves is read with suspicion", () => {
     { url: "/profile/0/0?token=t", size: 4 },
     { url: "/profile/0/1?token=t", size: 5 },
   ];
-  assert.deepEqual(folder?.profiles, [{ name: "d", carrier: null, parts, files: "/profile/0/files?token=t" }]);
+  assert.deepEqual(folder?.profiles, [
+    { name: "d", carrier: null, parts, files: "/profile/0/files?token=t", code: "/profile/0/code?token=t" },
+  ]);
   assert.deepEqual(folder?.profiles.map(servedSize), [9]);
   const shared = readServed("t", { profiles: ["link", "page", "ftp"].map((carrier) => ({ name: "s", size: 9, carrier })) });
   assert.deepEqual(

@@ -71,7 +71,7 @@ pub struct Dso {
     /// Where its code was mapped from, as far as that differs, in the order of the recording. An
     /// image is held against it.
     pub executable: Vec<ExecutableMapping>,
-    /// For code without a file: the process it belongs to.
+    /// For code without a file, and for the jitdump that a process maps: the process it belongs to.
     pub process: Option<ProcessId>,
     /// For the kernel and its modules: where it was.
     pub kernel_place: KernelPlace,

@@ -2,12 +2,14 @@
 //! of a profile.
 #![forbid(unsafe_code)]
 
+mod code_change;
 mod dsos;
 mod module_name;
 mod pseudo_frame;
 
 use serde::{Deserialize, Serialize};
 
+pub use code_change::{CodeChange, MadeCode, pid_of_jitdump, pid_of_perf_map};
 pub use dsos::{Dso, DsoKind, Dsos, ExecutableMapping, KernelPlace, RecordedBy};
 pub use module_name::{is_module_name, module_name};
 pub use perftab_perfdata::identity::{ContentHash, Identity, MappedFrom};

@@ -51,8 +51,8 @@ pub enum Candidate {
     Namesakes,
     /// Kernels.
     Kernels,
-    /// The code that the process of a perf map made.
-    OfPerfMap,
+    /// The code that the process of its name made.
+    OfCodeTable,
 }
 
 /// A file that was refused is another build than the one recorded.
@@ -72,7 +72,7 @@ impl Refusal {
             Rejection::KallsymsWithoutIdentity
             | Rejection::KallsymsDisagrees { .. }
             | Rejection::KallsymsUnusable { .. } => Candidate::Kernels,
-            Rejection::PerfMap => Candidate::OfPerfMap,
+            Rejection::CodeTable { .. } => Candidate::OfCodeTable,
             _ => Candidate::Namesakes,
         };
         let other_build = match rejection {

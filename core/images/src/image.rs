@@ -14,11 +14,12 @@ use perftab_perfdata::format::BuildId;
 use perftab_perfdata::format::elf_note::{Endian, build_id_in_notes};
 use perftab_perfdata::format::package_note::{PackageNote, package_in_notes};
 
+use super::code_table::CodeTable;
 use super::content_identity::{self, ContentHashing, content_hash};
 use super::dwarf::{Budget, over_budget};
 use super::elf::{Elf, ElfError, Section};
 use super::kallsyms::{Kallsyms, KallsymsFault};
-use super::perf_map;
+use super::{jitdump, perf_map};
 
 /// A note section or segment longer than this is not searched.
 const MAX_NOTES: u64 = 1 << 20;
@@ -26,7 +27,7 @@ const MAX_NOTES: u64 = 1 << 20;
 const TEXT_START: u64 = 4096;
 
 /// A candidate: an ELF file (executable, shared object, separate debug file), the symbols of a
-/// kernel as text, or a perf map.
+/// kernel as text, or what a process says of its code.
 pub struct Image {
     name: String,
     source: Box<dyn ByteSource>,
@@ -47,7 +48,15 @@ enum FoundIdentity {
 pub(super) enum Content {
     Elf(Elf),
     Kallsyms(Kallsyms),
+    /// Of a process; read when somebody asks.
+    Code(CodeForm),
+}
+
+/// How a process says what code it made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CodeForm {
     PerfMap,
+    Jitdump,
 }
 
 /// What an image's identity rests on.
@@ -112,8 +121,10 @@ impl Image {
                     let kallsyms = Kallsyms::read(&*source)?;
                     let identity = FoundIdentity::Gnu(kallsyms.stamp());
                     (Content::Kallsyms(kallsyms), identity)
+                } else if jitdump::is_jitdump(&start) {
+                    (Content::Code(CodeForm::Jitdump), FoundIdentity::Gnu(None))
                 } else if perf_map::is_perf_map(&start) {
-                    (Content::PerfMap, FoundIdentity::Gnu(None))
+                    (Content::Code(CodeForm::PerfMap), FoundIdentity::Gnu(None))
                 } else {
                     return Err(NotAnImage::NotElf { first_bytes });
                 }
@@ -163,8 +174,8 @@ impl Image {
     }
 
     /// The GNU build-id found in an ELF file's notes, or else the hash of its content. `None`:
-    /// nothing in the file says what it is of, so it never matches (a perf map, a copy of kallsyms
-    /// without a stamp). The first time, a hash takes as long as reading all of the file.
+    /// nothing in the file says what it is of, so it never matches (what a process says of its
+    /// code, a copy of kallsyms without a stamp). The first time, a hash takes as long as reading all of the file.
     pub fn identity(&self) -> Option<Identity> {
         match &self.identity {
             FoundIdentity::Gnu(id) => id.map(Identity::Gnu),
@@ -208,7 +219,7 @@ impl Image {
     pub fn package(&self) -> Option<PackageNote> {
         match &self.content {
             Content::Elf(elf) => in_notes(elf, &*self.source, package_in_notes),
-            Content::Kallsyms(_) | Content::PerfMap => None,
+            Content::Kallsyms(_) | Content::Code(_) => None,
         }
     }
 
@@ -223,11 +234,20 @@ impl Image {
         String::from_utf8(bytes[..end].to_vec()).ok().filter(|name| !name.is_empty())
     }
 
+    /// What it says of a process's code, if it is of that kind.
+    pub fn code_table(&self) -> Option<Result<CodeTable, ReadError>> {
+        match self.content {
+            Content::Code(CodeForm::PerfMap) => Some(perf_map::read(&self.name, &*self.source)),
+            Content::Code(CodeForm::Jitdump) => Some(jitdump::read(&self.name, &*self.source)),
+            Content::Elf(_) | Content::Kallsyms(_) => None,
+        }
+    }
+
     /// The layout, if it is an ELF file.
     pub(super) fn elf(&self) -> Option<&Elf> {
         match &self.content {
             Content::Elf(elf) => Some(elf),
-            Content::Kallsyms(_) | Content::PerfMap => None,
+            Content::Kallsyms(_) | Content::Code(_) => None,
         }
     }
 

@@ -11,6 +11,7 @@ use perftab_perfdata::decode::ByteSource;
 
 use super::address::Svma;
 use super::asked::{NameAnswer, NameRequest, Ticket};
+use super::code_table::CodeTable;
 use super::companion::{Companion, MissingUnits, Waiting};
 use super::dso_images::{AddedImage, DsoImages};
 use super::findings::{Finding, MatchedFile, Outcome, Refusal};
@@ -39,6 +40,8 @@ pub struct Images {
     /// What is being named, with the newest ticket of each DSO.
     namings: Map<DsoId, (Ticket, DsoNaming)>,
     findings: Vec<Finding>,
+    /// On which whoever has the profile decides.
+    code_tables: Vec<CodeTable>,
 }
 
 /// A file that passed the gate.
@@ -82,12 +85,19 @@ impl Images {
             held: 0,
             namings: Map::new(),
             findings: Vec::new(),
+            code_tables: Vec::new(),
         }
     }
 
     /// What files turned out to be since this was asked last.
     pub fn take_findings(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.findings)
+    }
+
+    /// What files say of the code of processes, since this was asked last. Each was refused as a
+    /// [`Rejection::CodeTable`]: here nothing tells whether it is of use.
+    pub fn take_code_tables(&mut self) -> Vec<CodeTable> {
+        std::mem::take(&mut self.code_tables)
     }
 
     /// What was recorded.
@@ -102,6 +112,14 @@ impl Images {
         name: &str,
         image: Result<Image, NotAnImage>,
     ) -> Result<AdmittedFile, Rejection> {
+        let image = match image.as_ref().ok().and_then(Image::code_table) {
+            None => image,
+            Some(Ok(table)) => {
+                self.code_tables.push(table);
+                return Err(Rejection::undecided());
+            }
+            Some(Err(error)) => Err(NotAnImage::Unreadable { message: error.to_string() }),
+        };
         let package = image.as_ref().ok().and_then(Image::package);
         let toolchain = image.as_ref().ok().and_then(Image::toolchain);
         let admitted = image.map_err(Rejection::from).and_then(|image| self.try_admit(image));

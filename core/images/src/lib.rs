@@ -11,6 +11,7 @@
 mod address;
 mod asked;
 mod code_ranges;
+mod code_table;
 mod companion;
 pub mod containers;
 mod content_identity;
@@ -28,6 +29,7 @@ mod image;
 mod image_contents;
 mod images;
 mod inline_frames;
+mod jitdump;
 mod kallsyms;
 mod kernel_module;
 mod mapped_code;
@@ -50,6 +52,7 @@ mod whole;
 
 pub use address::{FileOffset, Svma};
 pub use asked::{NameAnswer, NameRequest, Ticket};
+pub use code_table::{Clock, CodeTable};
 pub use companion::{Companion, MissingUnits};
 pub use content_identity::ContentHashing;
 pub use content_identity::content_hash;
@@ -70,6 +73,7 @@ pub use naming::{
 };
 pub use objects::MatchedObjects;
 pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
+pub use perf_map::is_perf_map;
 pub use recorded::RecordedIdentities;
 pub use rejection::{Rejection, SameName};
 pub use supplementary::SupplementaryLink;

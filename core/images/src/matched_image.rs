@@ -43,7 +43,7 @@ impl MatchedImage {
     pub fn admit(recorded: &RecordedIdentities, image: Image) -> Result<Self, Rejection> {
         let Some(identity) = recorded.identity_of(&image) else {
             return Err(match image.content() {
-                Content::PerfMap => Rejection::PerfMap,
+                Content::Code(_) => Rejection::undecided(),
                 Content::Kallsyms(_) => Rejection::KallsymsWithoutIdentity,
                 Content::Elf(_) => Rejection::nothing_recorded(recorded, image.name(), None),
             });

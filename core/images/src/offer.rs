@@ -14,6 +14,7 @@ use super::content_identity::ContentHashing;
 use super::elf::Elf;
 use super::image::{Image, NotAnImage};
 use super::images::{AdmittedFile, Images};
+use super::jitdump::is_jitdump;
 use super::rejection::Rejection;
 use crate::containers::{ContainerError, Form, HEAD, Layers, MemberUse, Visitor};
 
@@ -194,7 +195,18 @@ impl Offer {
 }
 
 impl OfferReport {
-    fn take(&mut self, name: &str, admitted: Result<AdmittedFile, Rejection>) {
+    /// Takes in what was decided on a file that files alone do not decide on.
+    pub fn settle(&mut self, name: &str, decided: Result<AdmittedFile, Rejection>) {
+        let is_it =
+            |it: &NotUsed| it.name == name && matches!(it.reason, Rejection::CodeTable { .. });
+        if let Some(at) = self.not_used.iter().position(is_it) {
+            self.not_used.remove(at);
+            self.take(name, decided);
+        }
+    }
+
+    /// Takes in what became of a file.
+    pub fn take(&mut self, name: &str, admitted: Result<AdmittedFile, Rejection>) {
         match admitted {
             Ok(AdmittedFile { dsos, gives }) => {
                 let dsos = dsos.iter().map(|dso| dso.0).collect();
@@ -331,10 +343,10 @@ fn claimed_id(name: &str) -> Option<BuildId> {
     BuildId::from_hex(id).filter(|_| is_kernel)
 }
 
-/// Whether a file that begins so may be an image: ELF, or a list of symbols as text, of which each
+/// Whether a file that begins so may be an image: ELF, a jitdump, or a list of symbols as text, of which each
 /// line begins with an address in hex.
 fn may_be_image(head: &[u8]) -> bool {
-    if head.starts_with(ELF_MAGIC) {
+    if head.starts_with(ELF_MAGIC) || is_jitdump(head) {
         return true;
     }
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();

@@ -6,41 +6,22 @@
 //! ```
 //!
 //! START is the address at run time and SIZE bytes, both in hex without `0x` (some write it all the
-//! same, as perf takes it). Nothing in the file says which process wrote it and when: the next
-//! process with the number, or the same one a minute later, has other code at these addresses. So a
-//! perf map has no identity and is never matched. Names from it are forced or none.
+//! same, as perf takes it). Nothing in the file says which process wrote it and when; its name has the
+//! process's number, as the process knows it. Code that is made where other was is one more line.
 
+use perftab_dsos::{CodeChange, MadeCode, pid_of_perf_map};
 use perftab_perfdata::decode::{ByteSource, ReadError};
-use perftab_perfdata::sorting::sort_by_numbers;
+
+use crate::code_table::{Clock, CodeTable, Names};
 
 /// Larger maps are not read: those of Java programs with all their code are tens of megabytes.
-const MAX_LENGTH: u64 = 1 << 30;
+const MAX_LENGTH: u64 = 512 << 20;
 /// So many lines decide what a file is.
 const LINES_LOOKED_AT: usize = 16;
 
-/// The symbols of a perf map.
-#[derive(Debug, Default)]
-pub(super) struct PerfMap {
-    /// The file, with a zero at the end of each name.
-    pub text: Vec<u8>,
-    /// By address, one for each start: of several the last in the file, which was made last.
-    pub symbols: Vec<PerfMapSymbol>,
-}
-
-/// A line of a perf map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PerfMapSymbol {
-    /// Address at run time.
-    pub start: u64,
-    /// First address after it.
-    pub end: u64,
-    /// Where the name begins in the text.
-    pub name: u32,
-}
-
 /// True if a file that begins with these bytes is a perf map: its first lines are, all of them. The
 /// last line may be cut.
-pub(super) fn is_perf_map(start: &[u8]) -> bool {
+pub fn is_perf_map(start: &[u8]) -> bool {
     let mut lines = start.split(|&byte| byte == b'\n').take(LINES_LOOKED_AT).peekable();
     let mut met = 0;
     while let Some(line) = lines.next() {
@@ -78,41 +59,24 @@ fn read_hex(line: &[u8], at: usize) -> Option<(u64, usize)> {
     Some((number, at + digits + 1))
 }
 
-impl PerfMap {
-    /// Reads a whole map. Lines that are none are passed over, as perf does: the run time may be in
-    /// the middle of one.
-    pub fn read(source: &dyn ByteSource) -> Result<Self, ReadError> {
-        if source.len() > MAX_LENGTH {
-            return Err(ReadError::new("a perf map of more than 1 GB is not read".to_owned()));
-        }
-        let mut text = source.read_vec(0, source.len())?;
-        let mut symbols = Vec::new();
-        let mut at = 0;
-        for line in text.split(|&byte| byte == b'\n') {
-            if let Some((start, size, name)) = read_line(line)
-                && size > 0
-            {
-                let (end, name) = (start.saturating_add(size), (at + name) as u32);
-                symbols.push(PerfMapSymbol { start, end, name });
-            }
-            at += line.len() + 1;
-        }
-        for byte in &mut text {
-            if matches!(byte, b'\n' | b'\r') {
-                *byte = 0;
-            }
-        }
-        sort_by_numbers(&mut symbols, |symbol| (symbol.start, 0));
-        symbols.dedup_by(|next, kept| {
-            let same = next.start == kept.start;
-            if same {
-                *kept = *next;
-            }
-            same
-        });
-        text.push(0);
-        Ok(Self { text, symbols })
+/// Reads a whole map. Lines that are none are passed over, as perf does: the run time may be in the
+/// middle of one. `name` is what the host calls it.
+pub(super) fn read(name: &str, source: &dyn ByteSource) -> Result<CodeTable, ReadError> {
+    if source.len() > MAX_LENGTH {
+        return Err(ReadError::new("a perf map of more than 512 MB is not read"));
     }
+    let text = source.read_vec(0, source.len())?;
+    let (mut changes, mut names) = (Vec::new(), Names::default());
+    for line in text.split(|&byte| byte == b'\n') {
+        if let Some((start, size, at)) = read_line(line)
+            && let Some(end) = start.checked_add(size).filter(|&end| end > start)
+        {
+            let name = names.add(line[at..].trim_ascii_end());
+            let code = Some(MadeCode { offset: start, name });
+            changes.push(CodeChange { time_nanos: 0, start, end, code });
+        }
+    }
+    Ok(CodeTable::new(name, pid_of_perf_map(name), Clock::Absent, changes, names))
 }
 
 #[cfg(test)]
@@ -120,15 +84,13 @@ mod tests {
     use perftab_perfdata::decode::SliceSource;
 
     use super::*;
-    use crate::elf::text_at;
-
     fn read(text: &str) -> Vec<(u64, u64, String)> {
-        let map = PerfMap::read(&SliceSource::new(text.as_bytes().to_vec())).expect("it is read");
-        let all = map.symbols.iter();
-        all.map(|&it| {
-            (it.start, it.end - it.start, text_at(&map.text, it.name as usize).to_owned())
-        })
-        .collect()
+        let source = SliceSource::new(text.as_bytes().to_vec());
+        let table = super::read("/tmp/perf-7.map", &source).expect("it is read");
+        assert_eq!((table.pid, table.clock), (Some(7), Clock::Absent));
+        let name = |it: &CodeChange| it.code.map(|code| table.name_of(code.name).to_owned());
+        let all = table.changes().iter();
+        all.map(|it| (it.start, it.end - it.start, name(it).expect("code"))).collect()
     }
 
     #[test]
@@ -137,6 +99,7 @@ mod tests {
                     7f10 8 later\n7f30 4 cut at the end";
         let expected = [
             (0x7f00, 0x10, "LazyCompile:*f /a b.js:1".to_owned()),
+            (0x7f10, 8, "g".to_owned()),
             (0x7f10, 8, "later".to_owned()),
             (0x7f30, 4, "cut at the end".to_owned()),
         ];
@@ -166,6 +129,6 @@ mod tests {
     #[test]
     fn numbers_at_their_limit_do_not_overflow() {
         let text = "ffffffffffffffff ffffffffffffffff f\n10000000000000000 1 g\n";
-        assert_eq!(read(text), [(u64::MAX, 0, "f".to_owned())]);
+        assert_eq!(read(text), []);
     }
 }

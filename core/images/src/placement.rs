@@ -125,7 +125,7 @@ impl<'a> Placement<'a> {
                 MappedCode::Several => Err(Unplaced::Several),
             },
             // It has addresses at run time, as the frames of memory without a file have.
-            (DsoKind::Anon, Content::PerfMap) => Ok(Self::Slide(0)),
+            (DsoKind::Anon, Content::Code(_)) => Ok(Self::Slide(0)),
             _ => Err(Unplaced::NoCode),
         }
     }

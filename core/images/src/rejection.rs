@@ -43,8 +43,11 @@ pub enum Rejection {
         /// The path recorded.
         path: String,
     },
-    /// It is a perf map, in which nothing says what it is of.
-    PerfMap,
+    /// It is what a process says of its code, but none that was recorded, or not of the code that ran.
+    CodeTable {
+        /// Why, and what to do.
+        message: String,
+    },
     /// It is a copy of kallsyms, in which nothing says of which kernel.
     KallsymsWithoutIdentity,
     /// It is a copy of kallsyms that is kept under the right build-id, but the kernel that was
@@ -80,6 +83,12 @@ pub enum Rejection {
 }
 
 impl Rejection {
+    /// Files alone do not tell whether the code that a process made is that which was recorded.
+    pub(super) fn undecided() -> Self {
+        let message = "nothing but the recording tells whether it is of its code".to_owned();
+        Self::CodeTable { message }
+    }
+
     pub(super) fn nothing_recorded(
         recorded: &RecordedIdentities,
         name: &str,
@@ -141,10 +150,7 @@ impl fmt::Display for Rejection {
                  ran: record again with `perftab record`",
                 printable(path)
             ),
-            Self::PerfMap => f.write_str(
-                "a perf map: it does not say which process it belongs to or when it was written, so \
-                 it never matches and must be forced",
-            ),
+            Self::CodeTable { message } => f.write_str(&printable(message)),
             Self::KallsymsWithoutIdentity => f.write_str(
                 "a copy of kallsyms that does not say which kernel it is from: give the \
                  vmlinux, or a copy that perftab wrote, which says so in its first line",

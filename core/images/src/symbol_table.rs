@@ -20,10 +20,13 @@
 use std::cmp::Reverse;
 
 use object::elf::{self, SymbolBind, SymbolType};
+use perftab_dsos::CodeChange;
 use perftab_perfdata::decode::ReadError;
+use perftab_perfdata::sorting::sort_by_numbers;
 
 use super::address::Svma;
 use super::code_ranges::CodeRanges;
+use super::code_table::CodeTable;
 use super::disjoint_ranges::disjoint;
 use super::dwarf::{Budget, over_budget};
 use super::elf::{Elf, RawSymbol, Section, text_at};
@@ -33,7 +36,6 @@ use super::image::{Content, Image};
 use super::inline_frames::InlineFrames;
 use super::kernel_module::ModuleLayout;
 use super::matched_image::MatchedImage;
-use super::perf_map::PerfMap;
 use super::plt::{PltEntry, plt_entries};
 
 /// Of names at one address that differ in nothing else, no more than this is compared.
@@ -402,19 +404,44 @@ impl SymbolTable {
                     Some(Entry { start: symbol.start, end, name, rank })
                 }));
             }
-            Content::PerfMap if subject == Subject::Objects => {}
-            Content::PerfMap => {
-                let map = PerfMap::read(image.source())?;
-                let Some(base) = self.add_text(map.text) else { return Ok(()) };
-                let (bind, kind) = (elf::STB_LOCAL, elf::STT_FUNC);
-                let rank = Rank { bind, kind, table: Table::Symbols };
-                self.entries.extend(map.symbols.iter().take(MAX_SYMBOLS).filter_map(|symbol| {
-                    let name = base.checked_add(symbol.name)?;
-                    Some(Entry { start: symbol.start, end: symbol.end, name, rank })
-                }));
+            Content::Code(_) if subject == Subject::Objects => {}
+            Content::Code(_) => {
+                if let Some(table) = image.code_table() {
+                    self.add_code(&table?);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Adds what a process says of its code: of several at one address the last.
+    fn add_code(&mut self, table: &CodeTable) {
+        let (bind, kind) = (elf::STB_LOCAL, elf::STT_FUNC);
+        let rank = Rank { bind, kind, table: Table::Symbols };
+        let made = |change: &CodeChange| Some((change.start, change.end, change.code?.name));
+        let mut last: Vec<_> = table.changes().iter().filter_map(made).collect();
+        // Stable, so that of those at one address the last is behind the others.
+        sort_by_numbers(&mut last, |&(start, ..)| (start, 0));
+        last.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                *kept = *next;
+            }
+            same
+        });
+        let (mut text, mut entries) = (Vec::new(), Vec::new());
+        for (start, end, number) in last.into_iter().take(MAX_SYMBOLS) {
+            let Ok(name) = u32::try_from(text.len()) else { break };
+            text.extend(table.name_of(number).bytes().filter(|&byte| byte != 0));
+            text.push(0);
+            entries.push(Entry { start, end, name, rank });
+        }
+        let Some(base) = self.add_text(text) else { return };
+        self.entries.extend(
+            entries
+                .into_iter()
+                .filter_map(|entry| Some(Entry { name: base.checked_add(entry.name)?, ..entry })),
+        );
     }
 
     /// Keeps the address of a symbol that recordings refer to. Others at the same address are

@@ -89,6 +89,8 @@ pub enum Provenance {
     Embedded,
     /// From a file of another build, at the user's insistence.
     Forced,
+    /// From the process that ran it, which made the code itself.
+    SelfNamed,
 }
 
 /// What makes a function that one and no other.

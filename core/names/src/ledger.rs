@@ -24,6 +24,8 @@ pub enum Status {
     Forced,
     /// A file with the recorded identity is here, and was stripped of its symbols.
     NoSymbols,
+    /// The process that made the code says itself what it is called.
+    SelfNamed,
 }
 
 impl Status {
@@ -45,6 +47,7 @@ impl Status {
             Self::NoIdentity => "no-identity",
             Self::Forced => "forced",
             Self::NoSymbols => "no-symbols",
+            Self::SelfNamed => "self-named",
         }
     }
 }
@@ -191,6 +194,23 @@ impl Ledger {
             row.status = Status::Embedded;
             row.reason = None;
         }
+    }
+
+    /// DSOs have come since: before any file is given for them.
+    pub fn extend(&mut self, dsos: &Dsos) {
+        let new = dsos.iter().skip(self.rows.len());
+        self.rows.extend(new.map(|(_, dso)| LedgerRow::new(dso)));
+    }
+
+    /// The process says itself what its code is called, in a file; `checked` is a sentence for people.
+    pub fn self_named(&mut self, dso: DsoId, image: &str, checked: String) {
+        let row = &mut self.rows[dso.index()];
+        row.status = Status::SelfNamed;
+        row.reason = Some(checked);
+        row.image = Some(image.to_owned());
+        row.holds = ImageContents { functions: true, ..ImageContents::default() };
+        row.image_holds = row.holds;
+        row.gives = Some(row.holds.sentence());
     }
 
     /// A file was refused that has the name of a DSO.

@@ -17,8 +17,13 @@ impl Symbols {
 
     /// The functions of this name in a DSO: one for each way in which names came to be.
     pub fn functions_named(&self, dso: DsoId, name: KnownName) -> Vec<FunctionId> {
-        let ways =
-            [Provenance::Unnamed, Provenance::Matched, Provenance::Embedded, Provenance::Forced];
+        let ways = [
+            Provenance::Unnamed,
+            Provenance::Matched,
+            Provenance::Embedded,
+            Provenance::Forced,
+            Provenance::SelfNamed,
+        ];
         let key = |provenance| FunctionKey::Named { dso, name: name.0, provenance };
         ways.into_iter().filter_map(|way| self.functions.find(key(way))).collect()
     }

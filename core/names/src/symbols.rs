@@ -283,6 +283,20 @@ impl Symbols {
         }
     }
 
+    /// Names frames of a DSO as its process does; `name_of` tells what a number stands for.
+    pub fn self_named<'a>(
+        &mut self,
+        dso: DsoId,
+        named: &[(FrameId, u32)],
+        name_of: impl Fn(u32) -> &'a str,
+    ) {
+        let frames: Vec<FrameId> = named.iter().map(|&(frame, _)| frame).collect();
+        let numbers = named.iter().map(|&(_, name)| u64::from(name));
+        let name_at = |number| Some(name_of(number as u32)).filter(|name| !name.is_empty());
+        let names = DsoNaming::new(dso, NamingDepth::Functions).by_symbols(numbers, name_at);
+        self.name_plainly(dso, &frames, &names, Provenance::SelfNamed);
+    }
+
     /// Where the frames of a DSO lie that have no name, or one of a file that the user insists on.
     pub fn forceable(&self, profile: &Profile, dso: DsoId) -> Vec<u64> {
         let is_open = |&&frame: &&FrameId| {

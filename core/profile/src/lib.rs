@@ -18,6 +18,7 @@ pub mod ingest;
 mod mappings;
 mod marks;
 mod narrow_column;
+mod placed_code;
 mod samples;
 mod space;
 mod stacks;
@@ -31,8 +32,8 @@ use perftab_dsos::index_types;
 use serde::{Deserialize, Serialize};
 
 pub use perftab_dsos::{
-    ContentHash, Dso, DsoId, DsoKind, Dsos, ExecutableMapping, Identity, KernelPlace, MappedFrom,
-    OffCpu, ProcessId, PseudoFrame, RecordedBy,
+    CodeChange, ContentHash, Dso, DsoId, DsoKind, Dsos, ExecutableMapping, Identity, KernelPlace,
+    MappedFrom, OffCpu, ProcessId, PseudoFrame, RecordedBy,
 };
 pub use perftab_perfdata::machine::{
     BpfProgram, Clocks, CoreKind, CpuCache, Distribution, EventGroup, Host, Machine, NumaNode, Pmu,
@@ -50,6 +51,7 @@ pub use id_table::{IdTable, hash_pair};
 pub use mappings::{MappedIn, Mappings, MappingsKept};
 pub use marks::{Mark, MarkKind, Marks};
 pub use narrow_column::NarrowColumn;
+pub use placed_code::{CodeMet, RunTime};
 pub use samples::{Sample, Samples};
 pub use space::Space;
 pub use stacks::Stacks;

@@ -24,7 +24,7 @@ pub(super) const RECORDED_BY: [Option<RecordedBy>; 4] =
 /// Of the first so many, facts have a number each.
 pub(super) const COUNTED_STATUSES: usize = 6;
 
-pub(super) const STATUSES: [Status; 7] = [
+pub(super) const STATUSES: [Status; 8] = [
     Status::Matched,
     Status::Embedded,
     Status::Missing,
@@ -32,10 +32,11 @@ pub(super) const STATUSES: [Status; 7] = [
     Status::NoIdentity,
     Status::Forced,
     Status::NoSymbols,
+    Status::SelfNamed,
 ];
 
-pub(super) const PROVENANCES: [Provenance; 3] =
-    [Provenance::Matched, Provenance::Embedded, Provenance::Forced];
+pub(super) const PROVENANCES: [Provenance; 4] =
+    [Provenance::Matched, Provenance::Embedded, Provenance::Forced, Provenance::SelfNamed];
 
 pub(super) const WARNING_KINDS: [WarningKind; 19] = [
     WarningKind::Unfinished,

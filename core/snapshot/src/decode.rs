@@ -348,6 +348,7 @@ fn may_come(provenance: Provenance, status: Status) -> bool {
         Provenance::Matched => {
             matches!(status, Status::Matched | Status::Embedded | Status::NoSymbols)
         }
+        Provenance::SelfNamed => status == Status::SelfNamed,
         Provenance::Embedded | Provenance::Unnamed => true,
     }
 }

@@ -16,7 +16,12 @@ pub struct Offer(images::Offer);
 impl Offer {
     /// Goes on until about so many bytes were read or came out of what is packed.
     pub fn step(&mut self, session: &mut Session, bytes: usize) -> OfferStep {
-        session.with_images(|images| self.0.step(images, bytes))
+        let mut step = session.with_images(|images| self.0.step(images, bytes));
+        if let OfferStep::Done(report) = &mut step {
+            let tables = session.with_images(Images::take_code_tables);
+            session.settle(tables, report);
+        }
+        step
     }
 
     /// Everything at once.
@@ -75,7 +80,9 @@ impl Session {
         name: &str,
         image: Result<Image, NotAnImage>,
     ) -> Result<AdmittedFile, Rejection> {
-        self.with_images(|images| images.admit(name, image))
+        let admitted = self.with_images(|images| images.admit(name, image));
+        let tables = self.with_images(Images::take_code_tables);
+        self.take_code_tables(tables).pop().unwrap_or(admitted)
     }
 
     /// Offers a file of any kind. `name` is what the host calls it.

@@ -476,7 +476,7 @@ impl Session {
             tried: row.tried.iter().map(shown_attempt).collect(),
             hints: match row.status {
                 _ if used.samples == 0 => Vec::new(),
-                Status::Embedded => Vec::new(),
+                Status::Embedded | Status::SelfNamed => Vec::new(),
                 // What has names may still lack lines, and a debug file has them.
                 Status::Matched if row.holds().inlines => Vec::new(),
                 _ => hints(dso, &self.profile.host, row.package.as_ref()),

@@ -10,6 +10,8 @@ mod branches;
 mod breakdown;
 mod call_node_around;
 mod callers;
+mod code_tables;
+mod code_wanted;
 mod compare;
 mod compare_rows;
 mod comparing;
@@ -48,7 +50,7 @@ use perftab_perfdata::sorting::sort_by_key;
 use std::rc::Rc;
 
 use perftab_export::script::{self, Field};
-use perftab_images::{Images, RecordedIdentities};
+use perftab_images::{CodeTable, Images, RecordedIdentities};
 use perftab_names::{Ledger, MatchedSymbols, Symbols};
 use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::text::printable;
@@ -69,6 +71,7 @@ pub use branches::{
 pub use breakdown::{Breakdown, BreakdownRow, Cell};
 pub use call_node_around::CallNodeAround;
 pub use callers::{Caller, Callers, CallersExtent};
+pub use code_wanted::{CodeWanted, RecordedJitdump, code_from_bytes, code_to_bytes};
 pub use compare::{
     ChangeDetail, ChangesRequest, CompareSearch, CompareView, ComparedDetail, ComparedRow,
     ComparedTrees, DsoPairRow, FunctionDetail, SideTotal,
@@ -129,6 +132,10 @@ pub struct Session {
     embedded: Vec<MatchedSymbols>,
     /// DSOs that branches are in or lead to.
     in_branches: Set<DsoId>,
+    /// What processes say of their code.
+    code_tables: Vec<code_tables::PlacedTable>,
+    /// What the recording has of that and nobody ran yet: stacks may be unwound into it.
+    recorded_code: Vec<CodeTable>,
     unwound: unwinding::Unwound,
     /// Where the data of memory accesses lay, once somebody has asked.
     data: Option<AccessNames>,
@@ -149,7 +156,7 @@ pub struct Session {
 
 impl Session {
     fn new(ingested: Ingested, mut format: FormatInfo) -> Self {
-        let Ingested { profile, warnings, symbols: embedded, compression } = ingested;
+        let Ingested { profile, warnings, symbols: embedded, perf_maps, compression } = ingested;
         if compression == RecordCompression::Zstd {
             format.compression = "zstd";
         }
@@ -178,6 +185,8 @@ impl Session {
             vouched: Set::new(),
             embedded: Vec::new(),
             in_branches: Set::new(),
+            code_tables: Vec::new(),
+            recorded_code: code_tables::recorded(perf_maps),
             unwound: unwinding::Unwound::default(),
             data: None,
             trees: trees::Trees::default(),
@@ -191,6 +200,7 @@ impl Session {
         for symbols in embedded {
             session.admit_embedded(symbols);
         }
+        session.take_recorded_code();
         session.say_what_can_be_unwound();
         session
     }

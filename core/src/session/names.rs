@@ -119,7 +119,7 @@ impl Session {
         let concerned = match candidate {
             Candidate::Namesakes => self.recorded.named_like(name),
             Candidate::Kernels => self.recorded.kernels().collect(),
-            Candidate::OfPerfMap => self.of_perf_map(name),
+            Candidate::OfCodeTable => self.of_code_table(name),
         };
         concerned.iter().for_each(|&dso| self.ledger.note(dso, name, &why));
         concerned
@@ -225,7 +225,9 @@ impl Session {
     /// Nothing is forced upon a DSO that has names of the right build.
     pub(super) fn check_forceable(&self, dso: DsoId) -> Result<(), ForceError> {
         match self.ledger.row(dso).status {
-            Status::Matched | Status::Embedded | Status::NoSymbols => Err(ForceError::HasNames),
+            Status::Matched | Status::Embedded | Status::NoSymbols | Status::SelfNamed => {
+                Err(ForceError::HasNames)
+            }
             _ => Ok(()),
         }
     }

@@ -119,6 +119,8 @@ impl Session {
             vouched: Set::new(),
             embedded: Vec::new(),
             in_branches: Set::new(),
+            code_tables: Vec::new(),
+            recorded_code: Vec::new(),
             unwound: Default::default(),
             data: None,
             trees: Trees::default(),

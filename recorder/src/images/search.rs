@@ -19,6 +19,7 @@ use perftab_core::{
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::BuildId;
 
+use super::code_of_processes;
 use super::download::{self, DownloadOutcome, Job};
 use super::forced;
 use super::identity;
@@ -74,6 +75,10 @@ pub fn name_frames_with(
     if let Some(places) = &places {
         search.offer_local(places);
     }
+    let written = recording.and_then(Recording::written);
+    if !images.no_local {
+        code_of_processes::offer(search.session, written);
+    }
     for &guesses in args.guesses() {
         search.session.guess_callers(guesses);
         loop {
@@ -83,6 +88,10 @@ pub fn name_frames_with(
                 break;
             }
         }
+    }
+    if !images.no_local {
+        // Stacks may have come to more of it.
+        code_of_processes::offer(search.session, written);
     }
     search.session.forget_held();
     search.find_supplementary(images)?;

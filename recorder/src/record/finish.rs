@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use perftab_perfdata::format::feature::Feature;
-use perftab_perfdata::format::perftab_section::{PerftabSection, RecorderState};
+use perftab_perfdata::format::perftab_section::{PerfMap, PerftabSection, RecorderState};
 use perftab_perfdata::format::write::{CpuMode, EventDescription};
 use perftab_perfdata::format::{perftab_section, write};
 
@@ -16,6 +16,7 @@ use super::identify::{BUDGET, Identified, Identifier};
 use super::kernel::{KERNEL_NAME, RunningKernel};
 use super::mapped_files::changed_since;
 use super::options::{BuildIdTable, RecordArgs};
+use super::perf_maps;
 use super::recording_file::{FileEnd, LeftOut, is_full};
 use super::session::{Ending, Session};
 use super::tally::{Tally, VdsoSeen};
@@ -42,7 +43,9 @@ impl Session {
             BuildIdTable::Written => changed_since(self.clock.read_at(), &self.tally),
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => BTreeSet::new(),
         };
-        let end = self.file_end(&identified, RecorderState::Ended);
+        let perf_maps = perf_maps::of_processes(&self.tally.run_times());
+        let of_code: Vec<u64> = perf_maps.iter().map(|map| map.text.len() as u64).collect();
+        let end = self.file_end(&identified, RecorderState::Ended, perf_maps);
         let Self { file, tally, kernel, counters, .. } = self;
         let lost = tally.lost();
         let (size, left_out) = file.finish(end)?;
@@ -66,6 +69,13 @@ impl Session {
             return Ok(RecordingOutcome::UntilFull);
         }
         if !args.quiet {
+            if !of_code.is_empty() {
+                notice(format_args!(
+                    "it contains the perf maps of {}, {} before packing",
+                    output::counted(of_code.len() as u64, "process", "processes"),
+                    output::size(of_code.iter().sum())
+                ));
+            }
             let size = output::size(size);
             let next = format!("next: perftab report {path}, or perftab view {path}");
             let losses = match (lost, tally.lost_sideband) {
@@ -88,7 +98,12 @@ impl Session {
     }
 
     /// What stands behind the records, as far as it is known by now.
-    pub(super) fn file_end(&self, files: &Identified, recorder: RecorderState) -> FileEnd {
+    pub(super) fn file_end(
+        &self,
+        files: &Identified,
+        recorder: RecorderState,
+        perf_maps: Vec<PerfMap>,
+    ) -> FileEnd {
         let mut features = host::features();
         if self.build_ids == BuildIdTable::Written {
             features.push((Feature::BUILD_ID, self.build_id_table(files)));
@@ -108,6 +123,7 @@ impl Session {
             os_release: host::os_release(Path::new("/")),
             files: files.identities.clone(),
             sideband: self.counters.sideband.ids.clone(),
+            perf_maps,
             recorder,
         };
         features.retain(|(_, payload)| !payload.is_empty());

@@ -28,6 +28,7 @@ mod kernel_modules;
 mod mapped_files;
 mod module_events;
 mod options;
+mod perf_maps;
 mod recording_file;
 #[allow(unsafe_code)]
 mod ring;

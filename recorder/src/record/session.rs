@@ -221,7 +221,7 @@ impl Session {
         if self.records == RecordsSince::None && identified == self.identified {
             return false;
         }
-        let end = self.file_end(&identified, RecorderState::AtWork);
+        let end = self.file_end(&identified, RecorderState::AtWork, Vec::new());
         let is_placed = self.file.checkpoint(end);
         if is_placed {
             (self.records, self.identified) = (RecordsSince::None, identified);

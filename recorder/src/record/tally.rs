@@ -18,7 +18,10 @@ use perftab_perfdata::format::write::{CpuMode, SampleIdTrailer};
 
 /// More distinct addresses than functions of any kernel; beyond it no more are collected.
 const KERNEL_ADDRESSES_MAX: usize = 1 << 20;
-/// Offsets in an MMAP2 record: address, size of the build-id, build-id, name.
+/// Executable memory without a file, as MMAP2 records name it.
+const MEMORY: [&[u8]; 3] = [b"//anon", b"/memfd:", b"[anon"];
+/// Offsets in an MMAP2 record: process, address, size of the build-id, build-id, name.
+const MMAP2_PID: usize = 8;
 const MMAP2_ADDRESS: usize = 16;
 const MMAP2_ID_SIZE: usize = 40;
 const MMAP2_ID: usize = 44;
@@ -49,6 +52,11 @@ pub struct Tally {
     pub kernel_addresses: HashSet<u64>,
     /// Whether the 64-bit vdso was mapped, and a vdso below 4 GiB, which is another file.
     pub vdso: VdsoSeen,
+    /// Processes that were sampled, the last of them apart: most samples are of that.
+    sampled: HashSet<u32>,
+    last_sampled: u32,
+    /// Processes with executable memory without a file.
+    run_times: BTreeSet<u32>,
     // Keyed by the record from the id on: one look-up of bytes per mapping, parsed at the end.
     mapped: HashSet<Box<[u8]>>,
     // The same for files without an id, from device and inode on.
@@ -83,6 +91,7 @@ pub enum VdsoSeen {
 #[derive(Clone, Copy, Debug, Default)]
 struct SampleLayout {
     ip: usize,
+    pid: usize,
     time: usize,
     chain: Option<usize>,
 }
@@ -91,10 +100,11 @@ impl SampleLayout {
     fn of(bits: u64) -> Self {
         let width = |bit: u64| if bits & bit != 0 { 8 } else { 0 };
         let ip = RECORD_HEADER_SIZE + width(sample_type::IDENTIFIER);
-        let time = ip + width(sample_type::IP) + width(sample_type::TID);
+        let pid = ip + width(sample_type::IP);
+        let time = pid + width(sample_type::TID);
         let chain =
             time + width(sample_type::TIME) + width(sample_type::CPU) + width(sample_type::PERIOD);
-        Self { ip, time, chain: (bits & sample_type::CALLCHAIN != 0).then_some(chain) }
+        Self { ip, pid, time, chain: (bits & sample_type::CALLCHAIN != 0).then_some(chain) }
     }
 }
 
@@ -140,6 +150,11 @@ impl Tally {
 
     fn sample(&mut self, record: &[u8], misc: u16) {
         self.samples += 1;
+        let pid = u32_at(record, self.layout.pid).unwrap_or(0);
+        if pid != self.last_sampled {
+            self.last_sampled = pid;
+            self.sampled.insert(pid);
+        }
         if let Some(time) = u64_at(record, self.layout.time) {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
@@ -188,6 +203,9 @@ impl Tally {
             };
             return;
         }
+        if MEMORY.iter().any(|memory| name.starts_with(memory)) {
+            self.run_times.extend(u32_at(record, MMAP2_PID));
+        }
         // The name ends at its NUL; behind it comes the trailer, different each time.
         let Some(end) = name.iter().position(|byte| *byte == 0) else { return };
         // Protection and flags stand in between, which do not matter here.
@@ -204,6 +222,11 @@ impl Tally {
             let time = self.trailer.and_then(|trailer| trailer.time_of(record)).unwrap_or(0);
             self.new_without_id.extend(file_without_id(key, time));
         }
+    }
+
+    /// Processes that were sampled and have executable memory without a file.
+    pub fn run_times(&self) -> BTreeSet<u32> {
+        self.run_times.iter().copied().filter(|pid| self.sampled.contains(pid)).collect()
     }
 
     /// Files that were mapped without an id for the first time since this was last asked.
@@ -243,10 +266,9 @@ pub fn lost_in(record: &[u8]) -> u64 {
 
 /// From the part of an MMAP2 record that begins with the device.
 fn file_without_id(key: &[u8], time: u64) -> Option<FileWithoutId> {
-    let word = |at: usize| Some(u32::from_ne_bytes(*key.get(at..)?.first_chunk()?));
     let inode = InodeKey {
-        major: word(0)?,
-        minor: word(4)?,
+        major: u32_at(key, 0)?,
+        minor: u32_at(key, 4)?,
         inode: u64_at(key, 8)?,
         generation: u64_at(key, 16)?,
     };
@@ -261,6 +283,10 @@ fn cpu_mode(name: &[u8]) -> CpuMode {
         [".ko", ".ko.gz", ".ko.xz", ".ko.zst"].iter().any(|end| base.ends_with(end.as_bytes()))
     };
     if name.starts_with(b"[") || is_module(name) { CpuMode::Kernel } else { CpuMode::User }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use anyhow::Context;
-use perftab_core::session::{RecordedFile, RecordedFiles};
-use perftab_core::{ContentHash, DsoKind, Identity, stamped_kallsyms};
+use perftab_core::session::{CodeWanted, RecordedFile, RecordedFiles};
+use perftab_core::{CodeTable, ContentHash, DsoKind, Identity, stamped_kallsyms};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
@@ -28,11 +28,12 @@ use crate::images::kernel::KernelPlaces;
 use crate::images::kernel_copies::KernelCopies;
 use crate::images::local::{self, Holding, Places};
 use crate::images::unpacked::unpacked;
-use crate::images::{identity, search};
+use crate::images::{code_of_processes, identity, search};
 use crate::input::Input;
 use crate::late_ids::Judgement;
 use crate::output;
 use crate::record::own_vdso;
+use crate::recording::Recording;
 use crate::scratch;
 
 /// What a request for a file of a build is answered with.
@@ -144,6 +145,13 @@ impl LocalMachine {
         let told = ToldRecording { files: recorded.files, kernels: Mutex::new(kernels) };
         self.lock_told().insert(number, Arc::new(told));
         Some(judgement)
+    }
+
+    /// What processes of a recording say of the code that they made. `None` if no profile has this number.
+    pub fn code(&self, number: usize, wanted: &CodeWanted) -> Option<Vec<CodeTable>> {
+        let written = self.profiles.get(number)?.recording().and_then(Recording::written);
+        let find = |_: &Places| code_of_processes::find(wanted, written);
+        Some(self.places.as_ref().map(find).unwrap_or_default())
     }
 
     /// Of all recordings; nothing is locked when files are looked for.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
-use perftab_core::session::RecordedFiles;
+use perftab_core::CodeTable;
+use perftab_core::session::{CodeWanted, RecordedFiles};
 use perftab_perfdata::format::BuildId;
 use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
@@ -44,6 +45,11 @@ impl Lookup {
     /// The servers' URLs.
     pub fn servers(&self) -> Vec<String> {
         self.client.servers()
+    }
+
+    /// What processes of a recording say of the code that they made. `None` if no profile has this number.
+    pub fn code(&self, number: usize, wanted: &CodeWanted) -> Option<Vec<CodeTable>> {
+        self.local_machine.code(number, wanted)
     }
 
     /// Takes what the page has read of a profile. `replaced`: the numbers of its DSOs whose build-ids

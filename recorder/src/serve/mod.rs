@@ -32,6 +32,8 @@ use self::guard::{Guard, Token};
 use self::lookup::Lookup;
 use self::page_part::PagePart;
 use self::route::{Route, RouteError};
+use perftab_core::session::{CodeWanted, code_to_bytes};
+
 use crate::cli::ViewArgs;
 use crate::input::Input;
 use crate::output::{self, Outcome, Results};
@@ -167,6 +169,7 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
         Ok(Route::Profiles) => reply::json(StatusCode::OK, &listing(&server)),
         Ok(Route::Profile { index, part }) => profile(&server, index, part, header(header::RANGE)),
         Ok(Route::Files { index }) => files(&server, index, body).await,
+        Ok(Route::Code { index }) => code(&server, index, body).await,
         Ok(Route::Debuginfod(id, artifact)) => {
             lookup::answer(&server.lookup, id, artifact, header(header::RANGE)).await
         }
@@ -230,6 +233,24 @@ async fn files(server: &Arc<Server>, index: usize, body: Body) -> Response<Body>
     let lookup = Arc::clone(&server.lookup);
     match tokio::task::spawn_blocking(move || lookup.learn(index, recorded)).await {
         Ok(Some(late)) => reply::json(StatusCode::OK, &late),
+        Ok(None) => reply::refusal(StatusCode::NOT_FOUND, "no recording has this number"),
+        Err(error) => reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+/// Answers what processes of a profile say of the code that they made.
+async fn code(server: &Arc<Server>, index: usize, body: Body) -> Response<Body> {
+    let read = match axum::body::to_bytes(body, MAX_FILES).await {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    let wanted: CodeWanted = match read {
+        Ok(wanted) => wanted,
+        Err(why) => return reply::refusal(StatusCode::BAD_REQUEST, &format!("no code: {why}")),
+    };
+    let lookup = Arc::clone(&server.lookup);
+    match tokio::task::spawn_blocking(move || lookup.code(index, &wanted)).await {
+        Ok(Some(tables)) => reply::octets(code_to_bytes(&tables)),
         Ok(None) => reply::refusal(StatusCode::NOT_FOUND, "no recording has this number"),
         Err(error) => reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }

@@ -43,6 +43,11 @@ pub fn bytes(kind: &'static str, bytes: &'static [u8]) -> Response<Body> {
     reply(StatusCode::OK, kind, Body::from(bytes))
 }
 
+/// Bytes that only the page reads.
+pub fn octets(bytes: Vec<u8>) -> Response<Body> {
+    reply(StatusCode::OK, "application/octet-stream", Body::from(bytes))
+}
+
 /// A text.
 pub fn text(text: &str) -> Response<Body> {
     reply(StatusCode::OK, "text/plain; charset=utf-8", Body::from(text.to_owned()))

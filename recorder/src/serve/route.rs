@@ -29,6 +29,11 @@ pub enum Route {
         /// As in [`Route::Profile`].
         index: usize,
     },
+    /// Where the page says which processes of a profile made code, as JSON, and learns what they say of it.
+    Code {
+        /// As in [`Route::Profile`].
+        index: usize,
+    },
     /// A file of a build, from this machine or a server.
     Debuginfod(BuildId, Artifact),
     /// A file of this machine. Nobody else is asked.
@@ -80,17 +85,20 @@ impl Route {
     /// has in memory.
     pub fn allows(&self, method: &Method) -> bool {
         match self {
-            Self::Files { .. } => method == Method::POST,
+            Self::Files { .. } | Self::Code { .. } => method == Method::POST,
             _ => matches!(*method, Method::GET | Method::HEAD),
         }
     }
 }
 
-/// `N`, `N/PART` or `N/files`.
+/// `N`, `N/PART`, `N/files` or `N/code`.
 fn profile(rest: &str) -> Option<Route> {
     let (index, part) = rest.split_once('/').unwrap_or((rest, "0"));
     if part == "files" {
         return Some(Route::Files { index: number(index)? });
+    }
+    if part == "code" {
+        return Some(Route::Code { index: number(index)? });
     }
     Some(Route::Profile { index: number(index)?, part: number(part)? })
 }
@@ -188,6 +196,7 @@ mod tests {
         assert_eq!(Route::parse("/profile/12"), Ok(Route::Profile { index: 12, part: 0 }));
         assert_eq!(Route::parse("/profile/12/3"), Ok(Route::Profile { index: 12, part: 3 }));
         assert_eq!(Route::parse("/profile/12/files"), Ok(Route::Files { index: 12 }));
+        assert_eq!(Route::parse("/profile/12/code"), Ok(Route::Code { index: 12 }));
         let hash = "00ff00ff00ff00ff00ff00ff00ff00ff";
         let content = LocalFile::Content(ContentHash::from_hex(hash).expect("32 digits"));
         assert_eq!(Route::parse(&format!("/local/content/{hash}")), Ok(Route::Local(content)));

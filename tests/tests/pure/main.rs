@@ -9,6 +9,7 @@ mod fixtures;
 mod forms;
 mod frame_pointers;
 mod images_side;
+mod jitted;
 mod link_times;
 mod link_vectors;
 mod memory_accesses;

@@ -12,6 +12,7 @@ mod diff;
 mod event_names;
 mod exports;
 mod features;
+mod jitted;
 mod kernel_code;
 mod link_sizes;
 mod memory_accesses;

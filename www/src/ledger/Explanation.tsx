@@ -71,6 +71,8 @@ function title(row: DsoRow): string {
       return `${row.name} has no symbols`;
     case "embedded":
       return `${row.name} has embedded symbols`;
+    case "self-named":
+      return `${row.name} is named by its own process`;
     case "missing":
       return `${row.name} is missing`;
     case "mismatched":
@@ -93,13 +95,15 @@ function meaning(row: DsoRow): string {
       return `The file is the build that ran, but it was stripped of its symbols. ${stay} Its .debug file has them; distributions keep it in a debug package.`;
     case "embedded":
       return "Its symbols were recorded with the profile, on the machine where it ran.";
+    case "self-named":
+      return `The process made this code while it ran, and wrote down what it is called${row.image === null ? "" : ` (${row.image})`}. ${statusDetail(row) ?? ""}. No build-id vouches for these names.`;
     case "missing":
       return `The build that ran is known, but no file with its build-id has been added. ${stay}`;
     case "mismatched":
       return `The file you added is not the build that ran. Its functions are at other addresses, so its names would be wrong; none were used. ${stay}`;
     case "no-identity":
       if (row.kind === "anon" || row.kind === "jit") {
-        return `${statusDetail(row)}. This code was generated at run time, for example by a JIT compiler; no file contains it. A perf map must be forced, because it does not say when it was valid. ${stay}`;
+        return `${statusDetail(row)}. This code was generated at run time, for example by a JIT compiler; no file contains it. Add the perf map (perf-PID.map) or jitdump (jit-PID.dump) that its process wrote. ${stay}`;
       }
       return `${statusDetail(row)}. No file can be verified as the one that ran. ${stay} Record again with perftab record or perf record --buildid-mmap.`;
     case "forced":

@@ -5,7 +5,7 @@ import { largestRemainder, percent } from "../state/format.ts";
 
 /** A part of the coverage bar. `no-symbol`: in a DSO whose file is here, but has no name for this address. */
 export interface CoveragePart {
-  status: "named" | "no-symbol" | Exclude<DsoStatus, "matched" | "embedded" | "no-symbols">;
+  status: "named" | "no-symbol" | Exclude<DsoStatus, "matched" | "embedded" | "no-symbols" | "self-named">;
   /** Percent, one decimal; all parts add up to 100.0. */
   percent: number;
   /** 0 to 1, for the width. */
@@ -15,7 +15,7 @@ export interface CoveragePart {
 /** Parts of all samples by what is known of their leaf frame; those without any sample are left out. */
 export function coverageParts(coverage: Coverage): CoveragePart[] {
   const of = (status: DsoStatus): number => coverage.by_status[status] ?? 0;
-  const withNames = of("matched") + of("no-symbols") + of("embedded") + of("forced");
+  const withNames = of("matched") + of("no-symbols") + of("embedded") + of("self-named") + of("forced");
   const { named_leaves: named, forced_leaves: forced } = coverage;
   const counts: [CoveragePart["status"], number][] = [
     ["named", named],
@@ -38,7 +38,7 @@ export function coverageParts(coverage: Coverage): CoveragePart[] {
 }
 
 export function isNamed(row: DsoRow): boolean {
-  return row.status === "matched" || row.status === "embedded";
+  return row.status === "matched" || row.status === "embedded" || row.status === "self-named";
 }
 
 export type LedgerOrder = "to-name" | "samples" | "name";

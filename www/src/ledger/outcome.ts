@@ -55,6 +55,8 @@ function shortReason(reason: Rejection): string {
       return reason.sameName ? "another build" : "not in the profile";
     case "recorded-without-identity":
       return "recorded without a build-id";
+    case "code-table":
+      return "not of the code that ran";
     case "unreadable":
       return "could not be read";
     case "not-named-yet":

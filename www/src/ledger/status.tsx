@@ -22,6 +22,7 @@ export const STATUS: Record<DsoStatus, StatusAppearance> = {
   mismatched: { word: "Mismatched", glyph: "unequal", tone: "bad" },
   "no-identity": { word: "No identity", glyph: "dash", tone: "mute" },
   forced: { word: "Forced", glyph: "triangle", tone: "guru" },
+  "self-named": { word: "Self-named", glyph: "diamond", tone: "ok" },
 };
 
 export function StatusGlyph({ status, size = 14 }: { status: DsoStatus; size?: number }): JSX.Element {
@@ -40,6 +41,8 @@ export function statusDetail(row: DsoRow): string | null {
       return row.gives;
     case "embedded":
       return "Symbols recorded with the profile";
+    case "self-named":
+      return capital(row.reason ?? "named by its own process");
     case "no-symbols":
       // Where there were some that could not be read, the reason says more.
       return row.reason !== null

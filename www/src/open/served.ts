@@ -19,6 +19,8 @@ export interface ServedProfile {
   parts: ServedPart[];
   /** Where the server takes what the page read of its files, to find them and to say which build-ids were read too late. */
   files: string;
+  /** Where it says what processes say of the code that they made. */
+  code: string;
 }
 
 export interface ServedProfiles {
@@ -74,13 +76,14 @@ function readProfile(token: string, { name, size, parts, carrier }: ListedProfil
       ? parts.map((each: ListedProfile, number) => part(`${index}/${number}`, each.size))
       : [part(String(index), size)],
     files: address(`${index}/files`),
+    code: address(`${index}/code`),
   };
 }
 
 /** What the worker is told of it: it has no address that a path could be read against. */
-export function servedParts({ carrier, parts, files }: ServedProfile): Args<"openUrl"> {
+export function servedParts({ carrier, parts, files, code }: ServedProfile): Args<"openUrl"> {
   const whole = (path: string): string => new URL(path, location.href).href;
-  return { carrier, parts: parts.map(({ url, size }) => ({ url: whole(url), size })), files: whole(files) };
+  return { carrier, parts: parts.map(({ url, size }) => ({ url: whole(url), size })), files: whole(files), code: whole(code) };
 }
 
 export function servedSize({ parts }: ServedProfile): number {

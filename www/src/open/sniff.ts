@@ -21,8 +21,11 @@ const WRAPPERS = ["\x1f\x8b", "\xfd7zXZ\0", "\x28\xb5\x2f\xfd", "BZh"];
 /** zip (its APPNOTE 4.3.7), ar with what deb is made of (deb(5)), and tar, whose magic stands at 257 (POSIX ustar). */
 const ARCHIVE = /^(?:PK\x03\x04|!<arch>\n|.{257}ustar)/s;
 
-/** A line of /proc/kallsyms, of a perf map (tools/perf/Documentation/jit-interface.txt), or what perftab writes before the first. */
-const SYMBOLS = /^(?:# perftab kallsyms|[0-9a-f]{8,16} [a-zA-Z] [\w.$]+|[0-9a-f]{4,16} [0-9a-f]{1,16} \S)/;
+/**
+ * A line of /proc/kallsyms, of a perf map (tools/perf/Documentation/jit-interface.txt), or what perftab writes before the first;
+ * a jitdump, in either byte order (jitdump-specification.txt).
+ */
+const SYMBOLS = /^(?:DTiJ|JiTD|# perftab kallsyms|[0-9a-f]{8,16} [a-zA-Z] [\w.$]+|[0-9a-f]{4,16} [0-9a-f]{1,16} \S)/;
 
 export function sniffBytes(head: Uint8Array): FileKind {
   const text = String.fromCharCode(...head.subarray(0, ENOUGH));

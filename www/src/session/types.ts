@@ -196,7 +196,10 @@ interface HostProtocol {
    * files, and says which build-ids were read when their file had become another. Of what has a carrier the only part is the
    * payload of a link.
    */
-  openUrl: { args: { carrier: Carrier | null; parts: { url: string; size: number }[]; files: string }; result: Facts };
+  openUrl: {
+    args: { carrier: Carrier | null; parts: { url: string; size: number }[]; files: string; code: string };
+    result: Facts;
+  };
   openLink: { args: { payload: string }; result: Facts };
   /** Shows what has been read so far of what is being opened; null where that is nothing yet, or all of it. */
   readSoFar: { args: Record<string, never>; result: Facts | null };

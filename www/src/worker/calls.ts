@@ -28,7 +28,7 @@ import { peek, unpackText } from "./peek.ts";
 import type { Reading, Underway } from "./reading.ts";
 import { read, unwind } from "./reading.ts";
 import { close, followOn, ROWS } from "./scans.ts";
-import { fetchText, tellFiles } from "./served.ts";
+import { fetchText, takeCode, tellFiles } from "./served.ts";
 import type { Slices } from "./slices.ts";
 import { Turns } from "./turns.ts";
 import type { Memory } from "./wasm.ts";
@@ -252,7 +252,7 @@ export class Calls {
     return session;
   }
 
-  async #readUrl({ carrier, parts, files }: Args<"openUrl">, slices: Slices, underway?: Underway): Promise<Session> {
+  async #readUrl({ carrier, parts, files, code }: Args<"openUrl">, slices: Slices, underway?: Underway): Promise<Session> {
     const session =
       carrier === null
         ? await this.#readParts(
@@ -263,6 +263,7 @@ export class Calls {
         : Session.openLink(await fetchText(parts[0]?.url ?? "", slices));
     try {
       await tellFiles(session, files, slices);
+      await takeCode(session, code, slices);
       return session;
     } catch (error) {
       close(session);

@@ -42,6 +42,7 @@ export class ImagesCalls {
       return insisted;
     },
     name: (request) => this.#images.name(request),
+    codeTables: () => this.#images.takeCodeTables(),
     unwindTables: ({ dso }) => this.#images.unwindTables(dso),
   };
 

@@ -39,6 +39,8 @@ export interface ImagesProtocol {
   /** A file that is not the one that ran: what a session is told then. Else what became of it. */
   insist: { args: { dso: number; addresses: BigUint64Array<ArrayBuffer>; file: File }; result: Insisted };
   name: { args: NameRequest; result: NameAnswer };
+  /** What files said of the code of processes, since this was asked last. */
+  codeTables: { args: Record<string, never>; result: Uint8Array[] };
   /** How stacks are unwound in a DSO; null if no file tells. */
   unwindTables: { args: { dso: number }; result: UnwindTables | null };
 }

@@ -7,7 +7,7 @@
 // Whatever comes is compared with what was recorded where it is taken in. If the worker dies, the session lives on with
 // the names that it has, and the next file begins another.
 
-import type { Findings, ForceOutcome, NameAnswer, NameRequest, OfferReport, Session } from "../generated/perftab_web.js";
+import type { Findings, ForceOutcome, NameAnswer, NameRequest, NotUsed, OfferReport, Session } from "../generated/perftab_web.js";
 import { Cancelled, Caller, SessionError, WorkerDied } from "../session/caller.ts";
 import type { Port } from "../session/caller.ts";
 import type { FetchRequest, Reply, SessionFailure } from "../session/types.ts";
@@ -30,6 +30,7 @@ export type NamedSession = Pick<
   | "namingProgress"
   | "prepareNames"
   | "showNames"
+  | "takeCodeTables"
   | "takeFindings"
   | "takeForced"
   | "takeNames"
@@ -65,8 +66,15 @@ export class ImagesSide {
   }
 
   /** Offers files; what became of each. */
-  offer(files: readonly GivenFile[], slices: Slices): Promise<OfferReport[]> {
-    return this.#call("offer", { files }, slices);
+  async offer(files: readonly GivenFile[], slices: Slices): Promise<OfferReport[]> {
+    const reports = await this.#call("offer", { files }, slices);
+    if (!reports.some(({ notUsed }) => notUsed.some(isOfCode))) {
+      return reports;
+    }
+    // The files alone do not tell whether it is the code that ran.
+    const decided = this.#session.takeCodeTables(await this.#call("codeTables", {}, slices));
+    this.askNames();
+    return reports.map((report) => settled(report, decided));
   }
 
   /** Asks a server for a DSO, and offers what comes. */
@@ -241,6 +249,28 @@ export class ImagesSide {
     }
     return this.#worker.call("name", request, { signal: asking.abort.signal }, [addresses.buffer]);
   }
+}
+
+/** What a process says of its code. */
+function isOfCode({ reason }: NotUsed): boolean {
+  return reason.kind === "code-table";
+}
+
+/** A report with what was decided on in place of what was not. */
+function settled({ used, notUsed, ...others }: OfferReport, decided: OfferReport): OfferReport {
+  const named =
+    (name: string) =>
+    (file: { name: string }): boolean =>
+      file.name === name;
+  const open = notUsed.filter(isOfCode);
+  return {
+    ...others,
+    used: [...used, ...open.flatMap(({ name }) => decided.used.filter(named(name)))],
+    notUsed: notUsed.flatMap((file) => {
+      const isUsed = isOfCode(file) && decided.used.some(named(file.name));
+      return isUsed ? [] : [(isOfCode(file) ? decided.notUsed.find(named(file.name)) : undefined) ?? file];
+    }),
+  };
 }
 
 /** As the session's worker throws it. */

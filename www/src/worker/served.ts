@@ -17,6 +17,15 @@ export async function tellFiles(session: Session, url: string, slices: Slices): 
   session.distrust(Uint32Array.from(replaced));
 }
 
+/** Takes in what processes say of the code that they made, as far as the server finds it. */
+export async function takeCode(session: Session, url: string, slices: Slices): Promise<void> {
+  const wanted = session.codeWanted();
+  if (wanted !== undefined) {
+    const post: RequestInit = { method: "POST", body: wanted };
+    session.takeCode(new Uint8Array(await ask(url, post, slices, (reply) => reply.arrayBuffer())));
+  }
+}
+
 export function fetchText(url: string, slices: Slices): Promise<string> {
   return ask(url, {}, slices, (reply) => reply.text());
 }

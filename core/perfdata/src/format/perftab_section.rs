@@ -39,6 +39,10 @@
 //!
 //!                                  body of kind 5, counters of sideband
 //!                                   .  to the end, u64 ids
+//!
+//!                                  body of kind 6, the perf map of a process
+//!                                   0  u32     pid, as recorded
+//!                                   4  to the end, lines of the file
 //! ```
 //!
 //! Files of kind 3 are those whose MMAP2 records have no build-id: the kernel could not read it, or
@@ -50,6 +54,9 @@
 //! Kind 5 are the ids of the counters that reported mappings and threads: they had rings of their
 //! own, so that a LOST record of another id lost no mapping. In the attrs and in EVENT_DESC these
 //! ids are the first event's.
+//!
+//! Kind 6 is what a process says of the code that it made, as it was when the recording ended: one entry
+//! for each process that was sampled and has such a file, with at most 64 MB in all.
 //!
 //! An entry of kind 4 says that the recorder had not ended when this was written: it was killed.
 //!
@@ -73,6 +80,9 @@ const KIND_OS_RELEASE: u32 = 2;
 const KIND_MAPPED_FILES: u32 = 3;
 const KIND_AT_WORK: u32 = 4;
 const KIND_SIDEBAND: u32 = 5;
+const KIND_PERF_MAP: u32 = 6;
+/// Processes in a recording that say something of their code.
+const PERF_MAPS_MAX: usize = 1 << 16;
 const IDENTITY_CONTENT: u8 = 3;
 /// Bytes of an entry of kind 3.
 const MAPPED_FILE_SIZE: usize = 48;
@@ -124,8 +134,19 @@ pub struct PerftabSection {
     pub files: Vec<MappedFile>,
     /// Ids of the counters that reported mappings and threads through rings of their own.
     pub sideband: Vec<u64>,
+    /// What processes say of the code that they made.
+    pub perf_maps: Vec<PerfMap>,
     /// Whether the recorder had ended.
     pub recorder: RecorderState,
+}
+
+/// What a process says of the code that it made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerfMap {
+    /// The process, as it was recorded.
+    pub pid: u32,
+    /// Whole lines of its `perf-PID.map`.
+    pub text: Vec<u8>,
 }
 
 /// Whether the recorder had ended when it wrote the section.
@@ -304,6 +325,9 @@ pub fn encode(section: &PerftabSection) -> Vec<u8> {
         let body: Vec<u8> = section.sideband.iter().flat_map(|id| id.to_le_bytes()).collect();
         add_entry(&mut entries, KIND_SIDEBAND, &body);
     }
+    for map in &section.perf_maps {
+        add_entry(&mut entries, KIND_PERF_MAP, &[&map.pid.to_le_bytes(), &map.text[..]].concat());
+    }
     if section.recorder == RecorderState::AtWork {
         add_entry(&mut entries, KIND_AT_WORK, &[]);
     }
@@ -417,6 +441,10 @@ fn decode_entries(mut bytes: Bytes<'_>) -> Option<PerftabSection> {
                 let ids = body.chunks_exact(8).filter_map(|id| Bytes(id).u64());
                 section.sideband.extend(ids);
             }
+            KIND_PERF_MAP if section.perf_maps.len() < PERF_MAPS_MAX => {
+                let mut map = Bytes(body);
+                section.perf_maps.push(PerfMap { pid: map.u32()?, text: map.0.to_vec() });
+            }
             KIND_AT_WORK => section.recorder = RecorderState::AtWork,
             _ => {}
         }
@@ -519,7 +547,9 @@ mod tests {
         ];
         let recorder = RecorderState::AtWork;
         let sideband = vec![7, 9];
-        PerftabSection { kernel, os_release: Some(os_release), files, sideband, recorder }
+        let perf_maps = vec![PerfMap { pid: 4711, text: b"7f00 10 f\n".to_vec() }];
+        let os_release = Some(os_release);
+        PerftabSection { kernel, os_release, files, sideband, perf_maps, recorder }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use perftab_perfdata::map::Map;
 use perftab_perfdata::decode::features::Features;
 use perftab_perfdata::error::WarningKind;
 use perftab_perfdata::format::perftab_section::{
-    self, FileIdentity, InodeKey, KernelImage, MappedFile, OsRelease, RecorderState,
+    self, FileIdentity, InodeKey, KernelImage, MappedFile, OsRelease, PerfMap, RecorderState,
 };
 use perftab_perfdata::text::printable;
 
@@ -22,6 +22,8 @@ pub(super) struct PerftabSectionData {
     pub distribution: Option<Distribution>,
     /// What files are that were mapped without a build-id.
     pub files: Map<MappedFrom, Identity>,
+    /// What processes say of the code that they made.
+    pub perf_maps: Vec<PerfMap>,
 }
 
 impl PerftabSectionData {
@@ -39,6 +41,7 @@ impl PerftabSectionData {
                     symbols: section.kernel.into_iter().map(kernel_symbols).collect(),
                     distribution: section.os_release.and_then(distribution),
                     files: files(&section.files),
+                    perf_maps: section.perf_maps,
                 }
             }
             Some(Err(error)) => {

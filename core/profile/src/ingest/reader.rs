@@ -587,6 +587,7 @@ impl Reader {
         profile.stacks.drop_index();
         profile.frames.drop_index();
         profile.mappings.settle();
-        Ingested { profile, warnings: warnings.finish(), symbols, compression }
+        let perf_maps = embedded.perf_maps;
+        Ingested { profile, warnings: warnings.finish(), symbols, perf_maps, compression }
     }
 }

@@ -1,7 +1,9 @@
 //! Processes and threads as they come and go, and what is mapped in each.
 
-use perftab_perfdata::map::Map;
 use std::collections::VecDeque;
+
+use perftab_dsos::pid_of_jitdump;
+use perftab_perfdata::map::Map;
 
 use perftab_perfdata::decode::records::{
     CommCause, CommRecord, ForkMappings, MappingAccess, MmapRecord, NamespacesRecord, TaskRecord,
@@ -458,7 +460,9 @@ impl Tasks {
             return;
         }
         let process = self.running(profile, mmap.pid).process;
-        let owner = (kind == DsoKind::Anon).then_some(process);
+        // Run times map a jitdump so that the recording tells whose it is (jitdump-specification.txt).
+        let is_jitdump = || pid_of_jitdump(&mmap.path).is_some();
+        let owner = (kind == DsoKind::Anon || is_jitdump()).then_some(process);
         let dso = profile.dsos.intern(&mmap.path, kind, mmap.mapped_from, owner);
         if mmap.access == MappingAccess::Executable {
             let (offset, length) = (mmap.page_offset, Some(mmap.length));

@@ -206,7 +206,7 @@ impl Session {
         self.symbols.let_go_of_readers();
         frames.drop_index();
         Rc::make_mut(&mut self.profile).frames = frames;
-        self.frames_came(known);
+        self.frames_changed(known, self.code_tables.len());
         Some(gathered)
     }
 }

@@ -180,7 +180,8 @@ impl Opening {
         };
         let (warnings, symbols) = (vec![self.part_read()], Vec::new());
         let compression = RecordCompression::None;
-        let ingested = Ingested { profile, warnings, symbols, compression };
+        let perf_maps = Vec::new();
+        let ingested = Ingested { profile, warnings, symbols, perf_maps, compression };
         Some(Session::new(ingested, self.format.clone()))
     }
 

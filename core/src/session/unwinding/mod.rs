@@ -23,13 +23,10 @@ use perftab_profile::{
     DsoId, Event, EventOrigin, FrameId, MappingsKept, Profile, PseudoFrame, StackId, Stacks,
     ThreadId,
 };
-use perftab_snapshot::Facts;
-use perftab_views::coverage::Uses;
 use serde::Deserialize;
 
 use walker::{Due, HeldWalk, Tables, Walker};
 
-use super::times::Times;
 use super::{SampleWatcher, Session, WatchedSample};
 
 /// Where a stack that was unwound ends.
@@ -391,22 +388,9 @@ impl Session {
         frames.drop_index();
         stacks.drop_index();
         (profile.frames, profile.stacks) = (frames, stacks);
-        self.frames_came(known_frames);
-        self.times = Times::default();
+        self.frames_changed(known_frames, 0);
+        self.take_recorded_code();
         self.say_what_is_not_unwound();
-    }
-
-    /// The profile has got frames, from this number on: they are to be named.
-    pub(super) fn frames_came(&mut self, first: usize) {
-        let Uses { frames, dsos, .. } = Uses::of(&self.profile);
-        self.frame_uses = frames;
-        self.facts = Facts::with_uses(&self.profile, dsos).into();
-        self.symbols.change().extend(&self.profile);
-        for symbols in &self.embedded {
-            self.symbols.change().embedded(&self.profile, symbols);
-        }
-        self.name_again(first);
-        self.names_changed();
     }
 
     /// Replaces what was said of stacks that are not unwound.

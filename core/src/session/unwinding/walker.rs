@@ -384,7 +384,9 @@ impl Walker {
         inner.extend(stacks.frames(recorded));
         let is_of_user = |frame: &FrameId| {
             let dso = profile.dsos.get(frames.get(*frame).dso);
-            matches!(dso.kind, DsoKind::User | DsoKind::Vdso | DsoKind::Anon)
+            // Code of BPF programs is of no process.
+            let is_made = dso.kind == DsoKind::Jit && dso.process.is_some();
+            matches!(dso.kind, DsoKind::User | DsoKind::Vdso | DsoKind::Anon) || is_made
         };
         while let Some(outermost) = inner.last()
             && (walked.first() == Some(outermost) || is_of_user(outermost))

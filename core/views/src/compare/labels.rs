@@ -261,7 +261,7 @@ impl Labeller<'_> {
 fn named_pairs(source: &Source<'_>, side: ComparedSide, pairing: &Pairing) -> Set<u32> {
     let functions = source.symbols.function_ids();
     let named = functions.map(|id| source.symbols.function(id)).filter(|function| {
-        matches!(function.provenance, Provenance::Matched | Provenance::Embedded)
+        !matches!(function.provenance, Provenance::Unnamed | Provenance::Forced)
     });
     named.map(|function| pairing.of(side, function.dso)).collect()
 }

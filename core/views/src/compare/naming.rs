@@ -121,7 +121,9 @@ fn lacking(
         let (source, dsos) = members(side);
         let status = |dso: &DsoSide| source.ledger.row(dso.id).status;
         shown.named[side as usize]
-            || dsos.iter().any(|dso| matches!(status(dso), Status::Matched | Status::Embedded))
+            || dsos.iter().any(|dso| {
+                matches!(status(dso), Status::Matched | Status::Embedded | Status::SelfNamed)
+            })
     };
     let is_other_named = |side: ComparedSide| shown.named[side.other() as usize];
     let lacks_all = |side: &ComparedSide| is_other_named(*side) && !has_names(*side);

@@ -305,8 +305,8 @@ int main(int count, char **words) {
 "#;
 
 #[test]
-fn b29_a_perf_map_never_matches_and_names_its_process_only_by_force() {
-    const TEST: &str = "b29_a_perf_map_never_matches_and_names_its_process_only_by_force";
+fn b29_a_perf_map_never_matches_and_names_what_its_own_process_ran() {
+    const TEST: &str = "b29_a_perf_map_never_matches_and_names_what_its_own_process_ran";
     if cfg!(not(target_arch = "x86_64")) {
         println!("SKIPPED: {TEST}: its machine code is that of x86-64");
         return;
@@ -331,11 +331,34 @@ fn b29_a_perf_map_never_matches_and_names_its_process_only_by_force() {
         };
         let map = maps.remove(maps.iter().position(of_run).expect("its process was recorded"));
 
-        let offered =
-            builds.perftab(&["report", text(&recording), "--no-local", "--image", text(&map)]);
-        assert!(!stdout(&offered).contains("LazyCompile"), "{}", stdout(&offered));
-        assert!(stderr(&offered).contains("a perf map"), "{}", stderr(&offered));
+        let offered = builds.perftab(&[
+            "report",
+            text(&recording),
+            "--json",
+            "--no-local",
+            "--image",
+            text(&map),
+        ]);
+        let report: Value = serde_json::from_str(&stdout(&offered)).expect("JSON");
+        let functions = report["functions"].as_array().expect("functions");
+        let is_spin = |row: &&Value| row["name"] == "LazyCompile:~spin /app.js:1";
+        let spin = functions.iter().find(is_spin).expect("the loop is named");
+        assert_eq!(spin["forced"], false);
+        assert!(spin["self"].as_u64() > report["weight"].as_u64().map(|all| all / 2), "{spin}");
+        let dsos = report["dsos"].as_array().expect("DSOs");
+        let row = dsos.iter().find(|row| row["path"] == spin["dso"]).expect("a row");
+        assert_eq!((&row["kind"], &row["status"]), (&"jit".into(), &"self-named".into()), "{row}");
 
+        // Of another run, it names nothing unless somebody insists.
+        let moved = builds.folder.join("moved");
+        fs::create_dir_all(&moved).expect("a folder");
+        let moved = moved.join(map.file_name().expect("a name"));
+        let line = fs::read_to_string(&map).expect("a map");
+        fs::write(&moved, format!("1{}", line.trim_start_matches("7f"))).expect("a file");
+        let offered =
+            builds.perftab(&["report", text(&recording), "--no-local", "--image", text(&moved)]);
+        assert!(!stdout(&offered).contains("LazyCompile"), "{}", stdout(&offered));
+        assert!(stderr(&offered).contains("of another run"), "{}", stderr(&offered));
         let forced = builds.perftab(&[
             "report",
             text(&recording),
@@ -346,13 +369,7 @@ fn b29_a_perf_map_never_matches_and_names_its_process_only_by_force() {
         ]);
         let report: Value = serde_json::from_str(&stdout(&forced)).expect("JSON");
         let functions = report["functions"].as_array().expect("functions");
-        let is_spin = |row: &&Value| row["name"] == "LazyCompile:~spin /app.js:1";
-        let spin = functions.iter().find(is_spin).expect("the loop is named");
-        assert_eq!(spin["forced"], true);
-        assert!(spin["self"].as_u64() > report["weight"].as_u64().map(|all| all / 2), "{spin}");
-        let dsos = report["dsos"].as_array().expect("DSOs");
-        let row = dsos.iter().find(|row| row["path"] == spin["dso"]).expect("a row");
-        assert_eq!((&row["kind"], &row["status"]), (&"anon".into(), &"forced".into()), "{row}");
+        assert_eq!(functions.iter().find(is_spin).expect("it is named")["forced"], true);
 
         // Kept from another process, it names nothing: it is of no process that was recorded.
         let other = builds.folder.join("perf-999999999.map");
@@ -363,13 +380,14 @@ fn b29_a_perf_map_never_matches_and_names_its_process_only_by_force() {
 
         // In core: refused, shown as what it is, and noted where it was meant for.
         let mut session = session;
-        let refused = session.admit(text(&map), source(&map)).expect_err("nothing identifies it");
-        assert_eq!(refused, Rejection::PerfMap);
+        let refused =
+            session.admit(text(&moved), source(&moved)).expect_err("it is of another run");
+        assert!(matches!(refused, Rejection::CodeTable { .. }), "{refused}");
         let is_anon = |id: DsoId| session.profile().dsos.get(id).kind == DsoKind::Anon;
         let rows = session.dsos();
         let row = rows.iter().find(|row| is_anon(DsoId(row.id)) && row.samples > 0);
         let row = row.expect("the memory was sampled");
         assert_eq!(row.status, Status::NoIdentity);
-        assert!(row.tried.iter().any(|it| it.outcome.contains("perf map")), "{row:?}");
+        assert!(row.tried.iter().any(|it| it.outcome.contains("another run")), "{row:?}");
     }
 }

@@ -176,6 +176,8 @@ function withoutLines({ dso, dsoId, dsoStatus }: SandwichFacts): string {
       return `No source lines: the file for ${dso} provides ${detail ?? "names only"}. Add its .debug file if there is one.`;
     case "no-symbols":
       return `No source lines: the file for ${dso} has no symbols. Add its .debug file.`;
+    case "self-named":
+      return `No source lines: the process that made ${dso} names functions only.`;
     case "embedded":
       return `No source lines: ${dso} has only the symbols recorded with the profile. Add the file to get lines.`;
     default:

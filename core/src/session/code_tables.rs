@@ -1,0 +1,317 @@
+//! What processes say themselves of the code that they made: which tables are used, and what becomes of the
+//! profile.
+//!
+//! A table has no identity, so nothing of it matches. It is used if its process was recorded, if its times are by
+//! the recording's clock, and if what ran is in it. Its code is a DSO of its own then, one for each process, and
+//! frames in memory without a file become frames of that ([`Profile::place_code`]). So do those of stacks that are
+//! unwound later.
+//!
+//! [`Profile::place_code`]: perftab_profile::Profile::place_code
+
+use std::rc::Rc;
+
+use perftab_dsos::{pid_of_jitdump, pid_of_perf_map};
+use perftab_images::{
+    AdmittedFile, Clock, CodeTable, Image, ImageContents, OfferReport, RecordedIdentities,
+    Rejection,
+};
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::format::perftab_section::PerfMap;
+use perftab_perfdata::map::Set;
+use perftab_perfdata::text::{counted, grouped, printable};
+use perftab_profile::{CodeMet, DsoId, DsoKind, MappedFrom, ProcessId, RunTime};
+use perftab_snapshot::Facts;
+use perftab_views::coverage::Uses;
+
+use super::Session;
+use super::times::Times;
+
+/// One in so many addresses has to be in code that is told of: else it is that of another run.
+const LEAST_KNOWN: u64 = 10;
+
+/// A table that is used.
+pub(super) struct PlacedTable {
+    table: CodeTable,
+    process: ProcessId,
+    dso: DsoId,
+}
+
+/// Whose a table is.
+enum Owner<'a> {
+    /// Of the process that the recording says mapped it.
+    Mapped(&'a RunTime),
+    /// Of the one that has its number.
+    Numbered(&'a RunTime),
+}
+
+/// What processes say in a recording.
+pub(super) fn recorded(perf_maps: Vec<PerfMap>) -> Vec<CodeTable> {
+    let mut pids = Set::new();
+    let table = |PerfMap { pid, text }| {
+        // A process has one.
+        pids.insert(pid).then_some(())?;
+        let name = format!("/tmp/perf-{pid}.map");
+        let image = Image::open(&name, Box::new(SliceSource::new(text))).ok()?;
+        let mut table = image.code_table()?.ok()?;
+        table.name = format!("{name} in the recording");
+        Some(table)
+    };
+    perf_maps.into_iter().filter_map(table).collect()
+}
+
+/// A table that is to be used: whose it is, and what was checked, in words.
+type Decided = (CodeTable, ProcessId, String);
+
+impl Session {
+    /// Places what the recording has of code, as far as samples ran it.
+    pub(super) fn take_recorded_code(&mut self) {
+        if self.recorded_code.is_empty() {
+            return;
+        }
+        let run_times = self.profile.run_times();
+        let mut decided = Vec::new();
+        for table in std::mem::take(&mut self.recorded_code) {
+            match self.decide(&table, &run_times) {
+                Ok((process, checked)) => decided.push((table, process, checked)),
+                Err(_) => self.recorded_code.push(table),
+            }
+        }
+        self.place(decided);
+    }
+
+    /// Decides on tables that were in a file which was offered, and says so in its report.
+    pub fn settle(&mut self, tables: Vec<CodeTable>, report: &mut OfferReport) {
+        let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
+        for (name, decided) in names.iter().zip(self.take_code_tables(tables)) {
+            report.settle(name, decided);
+        }
+    }
+
+    /// Takes in what processes say of their code, or tells of each why it is not used. Each name is marked as the
+    /// process's own.
+    pub fn take_code_tables(
+        &mut self,
+        tables: Vec<CodeTable>,
+    ) -> Vec<Result<AdmittedFile, Rejection>> {
+        if tables.is_empty() {
+            return Vec::new();
+        }
+        let run_times = self.profile.run_times();
+        let (mut answers, mut decided) = (Vec::new(), Vec::<Decided>::new());
+        for table in tables {
+            answers.push(match self.decide(&table, &run_times) {
+                Ok((process, _)) if decided.iter().any(|(_, of, _)| *of == process) => {
+                    // Of several files of a process the first tells most.
+                    let message = "another file has the names of its process".to_owned();
+                    Some(Rejection::CodeTable { message })
+                }
+                Ok((process, checked)) => {
+                    decided.push((table, process, checked));
+                    None
+                }
+                Err(message) => {
+                    for dso in self.of_code_table(&table.name) {
+                        self.ledger.note(dso, &table.name, &message);
+                    }
+                    Some(Rejection::CodeTable { message })
+                }
+            });
+        }
+        let gives = ImageContents { functions: true, ..ImageContents::default() }.sentence();
+        let mut dsos = self.place(decided).into_iter();
+        let answer = |refused: Option<Rejection>| match refused {
+            Some(refused) => Err(refused),
+            None => Ok(AdmittedFile { dsos: dsos.next().into_iter().collect(), gives }),
+        };
+        answers.into_iter().map(answer).collect()
+    }
+
+    /// Whose code it is, and what was checked; or why it is of none that was recorded.
+    fn decide(
+        &self,
+        table: &CodeTable,
+        run_times: &[RunTime],
+    ) -> Result<(ProcessId, String), String> {
+        let owner = self.owner(table, run_times)?;
+        let (Owner::Mapped(run_time) | Owner::Numbered(run_time)) = owner;
+        let process = run_time.process;
+        let clock = self.check_clock(table.clock)?;
+        let CodeMet { addresses, known } = self.profile.code_met(run_time, table.changes());
+        let pid = self.profile.threads.process(process).pid;
+        let of = format!(
+            "{} of {} in code {clock}",
+            grouped(known),
+            counted(addresses, "address", "addresses")
+        );
+        if known == 0 || known < addresses / LEAST_KNOWN {
+            return Err(format!(
+                "it is of another run, or was written before its process made the code that was \
+                 recorded: {of}; force it if you know better"
+            ));
+        }
+        let whose = match owner {
+            Owner::Mapped(_) => "pid, mapped by it",
+            Owner::Numbered(_) => "pid",
+        };
+        let by = match table.clock {
+            Clock::Absent => "no clock",
+            _ => "clock monotonic",
+        };
+        Ok((process, format!("named by process {pid} itself, checked: {whose}, {by}, {of}")))
+    }
+
+    /// Which process a table is of.
+    fn owner<'a>(&self, table: &CodeTable, run_times: &'a [RunTime]) -> Result<Owner<'a>, String> {
+        let pid = table
+            .pid
+            .ok_or("nothing tells whose code it is of: a perf map must be called perf-PID.map")?;
+        if let Some(owner) = self.mapped_by(table, run_times) {
+            return Ok(owner);
+        }
+        let has_pid = |it: &&RunTime| self.profile.threads.process(it.process).pid == pid;
+        let of_pid: Vec<&'a RunTime> = run_times.iter().filter(has_pid).collect();
+        let found = match (table.clock, &of_pid[..]) {
+            (_, []) if let Some(known) = self.table_of_pid(pid) => {
+                return Err(format!(
+                    "the code of process {pid} that was recorded has names already, from {}",
+                    printable(&known.name)
+                ));
+            }
+            (_, []) => {
+                return Err(format!(
+                    "it is of process {pid}, of which no code in memory without a file was recorded \
+                     (in a container a process has another number than outside, where it was \
+                     recorded)"
+                ));
+            }
+            (_, [only]) => only,
+            (Clock::Monotonic { begun }, _) => {
+                let goes_on = |it: &&&RunTime| it.sampled.1 >= begun;
+                of_pid
+                    .iter()
+                    .find(goes_on)
+                    .ok_or("its process ended before it tells of any code")?
+            }
+            _ => {
+                return Err(format!(
+                    "{} had the number {pid} while it was recorded, and it does not tell which it is \
+                     of; force it if you know",
+                    counted(of_pid.len() as u64, "process", "processes")
+                ));
+            }
+        };
+        Ok(Owner::Numbered(found))
+    }
+
+    fn table_of_pid(&self, pid: u32) -> Option<&CodeTable> {
+        let is_its = |it: &&PlacedTable| self.profile.threads.process(it.process).pid == pid;
+        self.code_tables.iter().find(is_its).map(|it| &it.table)
+    }
+
+    /// The process that mapped a jitdump of this name, as run times do to have it in the recording.
+    fn mapped_by<'a>(&self, table: &CodeTable, run_times: &'a [RunTime]) -> Option<Owner<'a>> {
+        let Clock::Monotonic { begun } = table.clock else { return None };
+        let dsos = self.profile.dsos.iter();
+        let pid = |process| Some(self.profile.threads.process(process).pid);
+        let by = dsos.filter_map(|(_, dso)| {
+            let (process, named) = (dso.process?, pid_of_jitdump(&dso.path)?);
+            [Some(named), pid(process)].contains(&table.pid).then_some(process)
+        });
+        let by: Vec<ProcessId> = by.collect();
+        let mut mapped = run_times.iter().filter(|it| by.contains(&it.process));
+        mapped.find(|it| it.sampled.1 >= begun).map(Owner::Mapped)
+    }
+
+    /// Whether its times are those of the recording, in words that follow "code".
+    fn check_clock(&self, clock: Clock) -> Result<&'static str, String> {
+        let recorded = self.profile.recorder.clock;
+        match (clock, recorded) {
+            (Clock::Absent, _) => Ok("of its process"),
+            (Clock::Processor, _) => Err("its times are those of the processor's counter, which \
+                                          tell nothing of the recording's: let the run time use \
+                                          CLOCK_MONOTONIC, and record with -k mono"
+                .to_owned()),
+            (Clock::Monotonic { .. }, Some("monotonic")) if self.profile.samples.is_in_order() => {
+                Ok("of its time")
+            }
+            (Clock::Monotonic { .. }, Some("monotonic")) => {
+                Err("the samples of the recording are not in the order of time".to_owned())
+            }
+            (Clock::Monotonic { .. }, other) => Err(format!(
+                "its times are by CLOCK_MONOTONIC, and those of the recording by {}: record with \
+                 `perf record -k mono` or `perftab record`",
+                other.unwrap_or("perf's own clock")
+            )),
+        }
+    }
+
+    /// Places the code of tables. Tells which DSOs it is.
+    fn place(&mut self, decided: Vec<Decided>) -> Vec<DsoId> {
+        if decided.is_empty() {
+            return Vec::new();
+        }
+        self.symbols.let_go_of_readers();
+        let (known_frames, known_tables) = (self.profile.frames.len(), self.code_tables.len());
+        for (table, process, checked) in decided {
+            let path = self.table_path(&table, process);
+            let dsos = &mut Rc::make_mut(&mut self.profile).dsos;
+            let dso = dsos.intern(&path, DsoKind::Jit, MappedFrom::Nothing, Some(process));
+            self.ledger.extend(&self.profile.dsos);
+            self.ledger.self_named(dso, &table.name, checked);
+            self.code_tables.push(PlacedTable { table, process, dso });
+        }
+        self.recorded = RecordedIdentities::new(&self.profile.dsos);
+        self.frames_changed(known_frames, known_tables);
+        self.code_tables[known_tables..].iter().map(|it| it.dso).collect()
+    }
+
+    /// What the DSO of a table is called.
+    fn table_path(&self, table: &CodeTable, process: ProcessId) -> String {
+        match table.clock {
+            Clock::Absent => format!("/tmp/perf-{}.map", self.profile.threads.process(process).pid),
+            _ => table.name.rsplit(['/', '\\']).next().unwrap_or(&table.name).to_owned(),
+        }
+    }
+
+    /// Samples have other frames, new ones from that number on: places the code of the tables from that one on, and
+    /// makes anew whatever was made of the frames before.
+    pub(super) fn frames_changed(&mut self, known_frames: usize, known_tables: usize) {
+        self.symbols.let_go_of_readers();
+        let tables = std::mem::take(&mut self.code_tables);
+        let profile = Rc::make_mut(&mut self.profile);
+        let run_times = if tables.is_empty() { Vec::new() } else { profile.run_times() };
+        let mut place = |placed: &PlacedTable| {
+            let run_time = run_times.iter().find(|it| it.process == placed.process)?;
+            Some(profile.place_code(run_time, placed.dso, placed.table.changes()))
+        };
+        let named = tables[known_tables..].iter().filter_map(|it| Some((it, place(it)?)));
+        let named: Vec<_> = named.collect();
+        let Uses { frames, dsos, .. } = Uses::of(&self.profile);
+        self.frame_uses = frames;
+        self.facts = Facts::with_uses(&self.profile, dsos).into();
+        let symbols = self.symbols.change();
+        symbols.extend(&self.profile);
+        for (PlacedTable { table, dso, .. }, frames) in named {
+            symbols.self_named(*dso, &frames, |name| table.name_of(name));
+        }
+        for embedded in &self.embedded {
+            symbols.embedded(&self.profile, embedded);
+        }
+        self.code_tables = tables;
+        self.name_again(known_frames);
+        self.times = Times::default();
+        self.names_changed();
+    }
+
+    /// Memory without a file in the processes that would write a perf map or a jitdump of this name; nothing for
+    /// another name. A process in a container names it by its pid in there, which is not recorded.
+    pub(super) fn of_code_table(&self, name: &str) -> Vec<DsoId> {
+        let Some(pid) = pid_of_perf_map(name).or_else(|| pid_of_jitdump(name)) else {
+            return Vec::new();
+        };
+        let threads = &self.profile.threads;
+        let dsos = self.profile.dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::Anon);
+        let is_its = |process: ProcessId| threads.process(process).pid == pid;
+        dsos.filter(|(_, dso)| dso.process.is_some_and(is_its)).map(|(id, _)| id).collect()
+    }
+}

@@ -1,0 +1,92 @@
+//! What the machine of a recording is told of processes that made code, to find what they say of it.
+//!
+//! As with [`RecordedFiles`](super::RecordedFiles), the page has read the recording, and `perftab view` can look:
+//! [`CodeWanted`] crosses as JSON, and tables come back as bytes.
+
+use perftab_dsos::pid_of_jitdump;
+use perftab_images::CodeTable;
+use perftab_profile::{Dso, MappedFrom, ProcessId};
+use serde::{Deserialize, Serialize};
+
+use super::Session;
+
+/// The processes of a recording that made code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeWanted {
+    /// The machine's name.
+    pub hostname: Option<String>,
+    /// When the last sample was taken, in nanoseconds since 1970.
+    pub ended_nanos: Option<u64>,
+    /// Those with samples in memory without a file, each once.
+    pub pids: Vec<u32>,
+    /// What they mapped so that it is in the recording.
+    pub jitdumps: Vec<RecordedJitdump>,
+}
+
+/// A jitdump that a process mapped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedJitdump {
+    /// The process.
+    pub pid: u32,
+    /// Path as recorded.
+    pub path: String,
+    /// Its inode number.
+    pub inode: u64,
+}
+
+impl CodeWanted {
+    /// As it crosses.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
+    }
+}
+
+impl Session {
+    /// What this machine is told; `None` if no process made code.
+    pub fn code_wanted(&self) -> Option<CodeWanted> {
+        let profile = &self.profile;
+        let pid = |process: ProcessId| profile.threads.process(process).pid;
+        let mut pids: Vec<u32> =
+            profile.run_times().iter().map(|run_time| pid(run_time.process)).collect();
+        perftab_perfdata::sorting::sort(&mut pids);
+        pids.dedup();
+        let jitdump = |dso: &Dso| {
+            pid_of_jitdump(&dso.path)?;
+            let MappedFrom::Inode { inode, .. } = dso.mapped_from else { return None };
+            let pid = pid(dso.process?);
+            let path = dso.path.clone();
+            pids.contains(&pid).then_some(RecordedJitdump { pid, path, inode })
+        };
+        let jitdumps = profile.dsos.iter().filter_map(|(_, dso)| jitdump(dso)).collect();
+        let clocks = profile.clocks;
+        let last = clocks.wall.zip(clocks.sample_time);
+        let ended_nanos = last.map(|(wall, (_, last))| wall.wall_nanos(last));
+        let hostname = profile.host.hostname.clone();
+        (!pids.is_empty()).then_some(CodeWanted { hostname, ended_nanos, pids, jitdumps })
+    }
+}
+
+/// Tables as they come back: of each its length in eight bytes, little-endian, and its bytes.
+pub fn code_to_bytes(tables: &[CodeTable]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for table in tables {
+        let table = table.to_bytes();
+        bytes.extend_from_slice(&(table.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&table);
+    }
+    bytes
+}
+
+/// The other way round; what is behind the first that is none is left out.
+pub fn code_from_bytes(mut bytes: &[u8]) -> Vec<CodeTable> {
+    let mut tables = Vec::new();
+    while let Some((length, rest)) = bytes.split_first_chunk()
+        && let Ok(length) = usize::try_from(u64::from_le_bytes(*length))
+        && let Some((table, rest)) = rest.split_at_checked(length)
+        && let Some(table) = CodeTable::from_bytes(table)
+    {
+        tables.push(table);
+        bytes = rest;
+    }
+    tables
+}
