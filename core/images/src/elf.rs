@@ -215,6 +215,11 @@ impl Elf {
         }
     }
 
+    /// Whether `$x`, `$d` and so on mark code and data, and name nothing.
+    pub fn has_mapping_symbols(&self) -> bool {
+        matches!(self.machine, elf::EM_ARM | elf::EM_AARCH64 | elf::EM_RISCV)
+    }
+
     /// Bytes of an address.
     pub fn address_size(&self) -> u8 {
         match self.class {

@@ -44,6 +44,29 @@ pub(super) fn mini_debug_file(image: &Image, budget: &Budget) -> Result<Option<I
     Ok(is_whole.then(open).flatten())
 }
 
+/// The name of a symbol as the linker wrote it into `.symtab`: `NAME@VERSION`, or `NAME@@VERSION` for the
+/// version that is linked by default.
+pub(super) fn without_version(symbol: &str) -> &str {
+    let Some((name, version)) = symbol.split_once('@') else { return symbol };
+    let version = version.strip_prefix('@').unwrap_or(version);
+    let is_of_version = |at: char| at.is_ascii_alphanumeric() || "_.-".contains(at);
+    let is_version = version.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    match !name.is_empty() && is_version && version.chars().all(is_of_version) {
+        true => name,
+        false => symbol,
+    }
+}
+
+/// The symbols that a stripped file has packed inside of it.
+pub(super) fn embedded_in(images: &[&Image], budget: &Budget) -> Result<Option<Image>, ReadError> {
+    for image in images {
+        if let Some(embedded) = mini_debug_file(image, budget)? {
+            return Ok(Some(embedded));
+        }
+    }
+    Ok(None)
+}
+
 /// Whether a file has symbols that are read here.
 pub(super) fn exist_in(elf: &Elf) -> bool {
     elf.section_with_bytes(DEBUG_DATA).is_some() || go_section(elf).is_some()

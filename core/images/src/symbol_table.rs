@@ -188,7 +188,7 @@ impl SymbolTable {
         let is_stripped =
             files.iter().all(|file| file.elf.section_of_kind(elf::SHT_SYMTAB).is_none());
         let embedded = match is_stripped {
-            true => embedded_in(images, &budget)?,
+            true => embedded_symbols::embedded_in(images, &budget)?,
             false => None,
         };
         files.extend(embedded.iter().filter_map(ElfFile::of));
@@ -279,7 +279,7 @@ impl SymbolTable {
     fn symbol(&self, index: u32) -> Option<Symbol<'_>> {
         let entry = self.entries.get(index as usize)?;
         let name = match self.addresses {
-            Addresses::AsLinked => without_version(self.name(entry)),
+            Addresses::AsLinked => embedded_symbols::without_version(self.name(entry)),
             Addresses::AtRunTime => self.name(entry),
         };
         Some(Symbol {
@@ -485,7 +485,7 @@ impl SymbolTable {
         // The first byte tells enough: reading each name to its end took longer than sorting them.
         match self.strings.get(name as usize) {
             None | Some(0) => return None,
-            Some(b'$') if has_mapping_symbols(elf) => return None,
+            Some(b'$') if elf.has_mapping_symbols() => return None,
             // What the assembler keeps for itself, and leaves in the file with `-L`.
             Some(b'.') if self.strings[name as usize..].starts_with(b".L") => return None,
             Some(_) => {}
@@ -652,29 +652,6 @@ impl SymbolTable {
     }
 }
 
-/// The name of a symbol as the linker wrote it into `.symtab`: `NAME@VERSION`, or `NAME@@VERSION` for the
-/// version that is linked by default.
-fn without_version(symbol: &str) -> &str {
-    let Some((name, version)) = symbol.split_once('@') else { return symbol };
-    let version = version.strip_prefix('@').unwrap_or(version);
-    let is_of_version = |at: char| at.is_ascii_alphanumeric() || "_.-".contains(at);
-    let is_version = version.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    match !name.is_empty() && is_version && version.chars().all(is_of_version) {
-        true => name,
-        false => symbol,
-    }
-}
-
-/// The symbols that a stripped file has packed inside of it.
-fn embedded_in(images: &[&Image], budget: &Budget) -> Result<Option<Image>, ReadError> {
-    for image in images {
-        if let Some(embedded) = embedded_symbols::mini_debug_file(image, budget)? {
-            return Ok(Some(embedded));
-        }
-    }
-    Ok(None)
-}
-
 /// True if a symbol that a file exports is there already: what is in `.dynsym` a linker has put into `.symtab`
 /// too, under all of its names. (Where a tool took one away since, the other of the same code is shown.)
 /// Reading both names of each took a third of the time of choosing.
@@ -699,9 +676,4 @@ enum PltNames {
 
 fn is_text(section: &Section) -> bool {
     section.is_executable() && section.name.contains(".text")
-}
-
-/// On these machines `$x`, `$d` and so on mark code and data, and name nothing.
-fn has_mapping_symbols(elf: &Elf) -> bool {
-    matches!(elf.machine, elf::EM_ARM | elf::EM_AARCH64 | elf::EM_RISCV)
 }
