@@ -49,7 +49,10 @@ scene("a jitdump that is dropped names the code of its process, and the ledger s
   await tab.drop(jitdump);
   await tab.settled();
   const expected = made(parts.json("report", recording, "--json", "--no-local", "--image", jitdump).functions);
-  assert.ok(expected.some((words) => words.includes("fib")), expected.join("\n"));
+  assert.ok(
+    expected.some((words) => words.includes("fib")),
+    expected.join("\n"),
+  );
   await eventually(async () => assert.deepEqual(made(await tab.functions()), expected));
   const row = (await tab.ask("info")).dsos.find(({ status }) => status === "self-named");
   assert.match(row.reason, /^named by process \d+ itself, checked: pid, mapped by it, clock monotonic, /);
