@@ -107,7 +107,7 @@ pub struct InputArgs {
 /// Where names may come from. Every file found is only a candidate: its build-id decides.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ImageArgs {
-    /// Binary, debug file, archive, folder, perf map or jitdump to take names from
+    /// Binary, debug file, archive, folder or perf map to take names from
     #[arg(long, value_name = "FILE|DIR")]
     pub image: Vec<PathBuf>,
     /// Ask this debuginfod server [default: $DEBUGINFOD_URLS]

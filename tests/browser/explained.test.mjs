@@ -230,7 +230,7 @@ describe("b29 lists of symbols", () => {
       await tab.page.locator(".toast").getByRole("button", { name: "Details" }).click();
       await tab.page
         .getByRole("dialog", { name: "Not used" })
-        .getByText(/perf map/i)
+        .getByText(/it is of process 4121, of which no code/)
         .waitFor();
       assert.ok(!(await tab.functions()).some(({ name }) => name.includes("render")));
       await tab.close();

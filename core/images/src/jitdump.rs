@@ -34,6 +34,8 @@ const RECORD: u64 = 16;
 /// Where the name stands in a LOAD record.
 const LOAD: u64 = 56;
 const MOVE: u64 = 64;
+/// Kind of the last record.
+const CLOSE: u32 = 3;
 /// Longer names are cut.
 const MAX_NAME: u64 = 16 << 10;
 /// Bytes that are read at once.
@@ -108,6 +110,7 @@ impl Records<'_> {
         match kind {
             0 => self.load(at, size, time_nanos)?,
             1 => self.moved(at, size, time_nanos)?,
+            CLOSE => return Ok(None),
             _ => {}
         }
         Ok(Some(end))

@@ -184,6 +184,13 @@ impl Session {
                      recorded)"
                 ));
             }
+            (Clock::Absent, [only]) if self.is_last_of_pid(only.process) => only,
+            (Clock::Absent, [_]) => {
+                return Err(format!(
+                    "process {pid} ran another program after the code that was recorded, and it does \
+                     not tell which it is of; force it if you know"
+                ));
+            }
             (_, [only]) => only,
             (Clock::Monotonic { begun }, _) => {
                 let goes_on = |it: &&&RunTime| it.sampled.1 >= begun;
@@ -201,6 +208,13 @@ impl Session {
             }
         };
         Ok(Owner::Numbered(found))
+    }
+
+    /// Whether no process has had its number since, nor another program it.
+    fn is_last_of_pid(&self, process: ProcessId) -> bool {
+        let processes = &self.profile.threads.processes;
+        let pid = self.profile.threads.process(process).pid;
+        processes.iter().skip(process.index() + 1).all(|later| later.pid != pid)
     }
 
     fn table_of_pid(&self, pid: u32) -> Option<&CodeTable> {

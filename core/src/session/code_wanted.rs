@@ -15,8 +15,10 @@ use super::Session;
 pub struct CodeWanted {
     /// The machine's name.
     pub hostname: Option<String>,
-    /// When the last sample was taken, in nanoseconds since 1970.
-    pub ended_nanos: Option<u64>,
+    /// When the first and the last sample were taken, in nanoseconds since 1970.
+    pub taken_nanos: Option<(u64, u64)>,
+    /// How long that took, in nanoseconds.
+    pub length_nanos: u64,
     /// Those with samples in memory without a file, each once.
     pub pids: Vec<u32>,
     /// What they mapped so that it is in the recording.
@@ -58,11 +60,21 @@ impl Session {
             pids.contains(&pid).then_some(RecordedJitdump { pid, path, inode })
         };
         let jitdumps = profile.dsos.iter().filter_map(|(_, dso)| jitdump(dso)).collect();
-        let clocks = profile.clocks;
-        let last = clocks.wall.zip(clocks.sample_time);
-        let ended_nanos = last.map(|(wall, (_, last))| wall.wall_nanos(last));
+        // perf 6.1 says zero in the header if it keeps no build-ids at the end.
+        let times = (0..profile.samples.len()).map(|row| profile.samples.time_nanos.at(row));
+        let times = times.filter(|&time| time != 0);
+        let taken = times.fold(None, |taken: Option<(u64, u64)>, time| {
+            let (first, last) = taken.unwrap_or((time, time));
+            Some((first.min(time), last.max(time)))
+        });
+        let wall = profile.clocks.wall;
+        let taken_nanos = wall
+            .zip(taken)
+            .map(|(wall, (first, last))| (wall.wall_nanos(first), wall.wall_nanos(last)));
+        let length_nanos = taken.map_or(0, |(first, last)| last - first);
         let hostname = profile.host.hostname.clone();
-        (!pids.is_empty()).then_some(CodeWanted { hostname, ended_nanos, pids, jitdumps })
+        let wanted = CodeWanted { hostname, taken_nanos, length_nanos, pids, jitdumps };
+        (!wanted.pids.is_empty()).then_some(wanted)
     }
 }
 

@@ -10,6 +10,7 @@ use std::fs;
 use std::iter;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::Context;
 use perftab_core::session::{OfferReport, OfferStep, Session, WantedDso};
@@ -76,9 +77,6 @@ pub fn name_frames_with(
         search.offer_local(places);
     }
     let written = recording.and_then(Recording::written);
-    if !images.no_local {
-        code_of_processes::offer(search.session, written);
-    }
     for &guesses in args.guesses() {
         search.session.guess_callers(guesses);
         loop {
@@ -90,7 +88,7 @@ pub fn name_frames_with(
         }
     }
     if !images.no_local {
-        // Stacks may have come to more of it.
+        // Unwound stacks lead to more of it.
         code_of_processes::offer(search.session, written);
     }
     search.session.forget_held();
@@ -135,6 +133,8 @@ struct Search<'a> {
     looked_for: usize,
     /// How many servers were asked for.
     asked_for: usize,
+    /// Units that were not used as they are newer than their programs.
+    newer_units: HashSet<PathBuf>,
 }
 
 impl<'a> Search<'a> {
@@ -148,6 +148,7 @@ impl<'a> Search<'a> {
             wanted,
             looked_for: 0,
             asked_for: 0,
+            newer_units: HashSet::new(),
         }
     }
 
@@ -473,6 +474,7 @@ impl<'a> Search<'a> {
     /// came that is of use.
     fn find_split_units(&mut self) -> bool {
         let mut is_any_used = false;
+        let mut newer = std::mem::take(&mut self.newer_units);
         for missing in self.session.missing_units() {
             let by = missing.named_by.iter().map(Path::new);
             let packages = by.clone().flat_map(packages_of);
@@ -481,10 +483,27 @@ impl<'a> Search<'a> {
                 let beside = |folder: &&Path| Some(folder.join(path.file_name()?));
                 iter::once(path.to_owned()).chain(folders.iter().filter_map(beside))
             });
+            // Compilers write units before a linker writes the program. An id need not tell a unit of a later build
+            // from its own: clang's says nothing of where code lies.
+            let linked = missing.named_by.iter().filter_map(|path| modified(Path::new(path))).max();
+            let units = units.filter(|unit| match (modified(unit), linked) {
+                (Some(written), Some(linked)) if written > linked => {
+                    if newer.insert(unit.clone()) {
+                        output::notice(format_args!(
+                            "{} is not used: it is newer than its program. If it is of the same build, --image \
+                             uses it",
+                            unit.display()
+                        ));
+                    }
+                    false
+                }
+                _ => true,
+            });
             for path in packages.chain(units) {
                 is_any_used |= self.offer(&path).is_some_and(|report| !report.used.is_empty());
             }
         }
+        self.newer_units = newer;
         is_any_used
     }
 
@@ -539,6 +558,10 @@ impl<'a> Search<'a> {
 struct Build {
     name: String,
     dsos: Vec<DsoId>,
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    path.metadata().ok()?.modified().ok()
 }
 
 /// What came of a file, in few words.

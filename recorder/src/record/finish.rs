@@ -43,7 +43,7 @@ impl Session {
             BuildIdTable::Written => changed_since(self.clock.read_at(), &self.tally),
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => BTreeSet::new(),
         };
-        let perf_maps = perf_maps::of_processes(&self.tally.run_times());
+        let perf_maps = perf_maps::of_processes(&self.tally.run_times(), self.clock.read_at());
         let of_code: Vec<u64> = perf_maps.iter().map(|map| map.text.len() as u64).collect();
         let end = self.file_end(&identified, RecorderState::Ended, perf_maps);
         let Self { file, tally, kernel, counters, .. } = self;

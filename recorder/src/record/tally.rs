@@ -123,6 +123,7 @@ impl Tally {
             match header.record_type {
                 RecordType::SAMPLE => self.sample(record, misc),
                 RecordType::MMAP2 => self.mapping(record, misc),
+                RecordType::FORK => self.fork(record),
                 RecordType::LOST => {
                     let (id, lost) = (u64_at(record, 8), lost_in(record));
                     match id.is_some_and(|id| self.sideband.contains(&id)) {
@@ -221,6 +222,15 @@ impl Tally {
             self.without_id.insert(key.into());
             let time = self.trailer.and_then(|trailer| trailer.time_of(record)).unwrap_or(0);
             self.new_without_id.extend(file_without_id(key, time));
+        }
+    }
+
+    /// A child has the memory of its parent.
+    fn fork(&mut self, record: &[u8]) {
+        let [pid, parent] =
+            [RECORD_HEADER_SIZE, RECORD_HEADER_SIZE + 4].map(|at| u32_at(record, at));
+        if parent.is_some_and(|parent| self.run_times.contains(&parent)) {
+            self.run_times.extend(pid);
         }
     }
 

@@ -116,7 +116,7 @@ fn anything_else_is_not_found_and_each_is_asked_by_its_method() {
     assert_eq!(viewer.post("/profile/0/files", "{}").status, 400, "no files are named");
     assert_eq!(viewer.get("/profile/0/code").status, 405);
     assert_eq!(viewer.post("/profile/0/code", "{}").status, 400, "no processes are named");
-    let nobody = r#"{"pids":[],"jitdumps":[]}"#;
+    let nobody = r#"{"length_nanos":0,"pids":[],"jitdumps":[]}"#;
     assert_eq!(viewer.post("/profile/9/code", nobody).status, 404);
     assert_eq!(viewer.post("/profile/9/files", r#"{"files":[]}"#).status, 404);
 }

@@ -145,6 +145,11 @@ impl Registers {
         self.known = self.known & !(1 << number) | u64::from(value.is_some()) << number;
     }
 
+    /// The frame pointer.
+    pub fn frame(&self) -> Option<u64> {
+        self.get(self.machine.frame_pointer())
+    }
+
     /// What the caller's frame is by the frame pointer, as compilers set it up (`-fno-omit-frame-pointer`): it leads to the
     /// caller's frame pointer, with the return address behind that. Nothing tells whether this code does so.
     pub fn follow_frame_pointer(&mut self, stack: &impl StackMemory) -> Option<u64> {

@@ -624,7 +624,7 @@ mod tests {
         }
         // Between two entries a plain section is whole again.
         let whole = (0..plain.len()).filter(|cut| decode(&plain[..*cut]).is_ok()).count();
-        assert_eq!(whole, 6, "after the header, and after each entry but the last");
+        assert_eq!(whole, 7, "after the header, and after each entry but the last");
     }
 
     #[test]

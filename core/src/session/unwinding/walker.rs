@@ -22,6 +22,9 @@ const MAX_SIGNALS: u32 = 64;
 /// Bytes of copies that are kept of stacks that wait for a file: what is not kept is read once more.
 const MAX_HELD: usize = if usize::BITS == 32 { 32 << 20 } else { 128 << 20 };
 
+/// Bytes that stacks may have by default (`ulimit -s`).
+const MAX_STACK: u64 = 8 << 20;
+
 pub(super) type Tables = Map<DsoId, UnwindTables>;
 
 /// What walks stacks.
@@ -128,6 +131,17 @@ enum Rule {
 struct Dump<'a> {
     start: u64,
     bytes: &'a [u8],
+}
+
+impl Dump<'_> {
+    /// Whether an address is in what the stack may have behind this.
+    fn ends_before(&self, address: Option<u64>) -> bool {
+        let end = self.start.saturating_add(self.bytes.len() as u64);
+        // Room for the return address behind it.
+        let from = end.saturating_sub(8);
+        address
+            .is_some_and(|it| it % 8 == 0 && (from..from.saturating_add(MAX_STACK)).contains(&it))
+    }
 }
 
 impl StackMemory for Dump<'_> {
@@ -299,6 +313,10 @@ impl Walker {
             let number = match stopped {
                 Ok(number) => number,
                 Err(_) if self.guess(walk, dump, dso) => continue,
+                // The chain of frame pointers goes on behind the copy.
+                Err(_) if walk.guessed.is_some() && dump.ends_before(walk.registers.frame()) => {
+                    return StackEnd::Truncated;
+                }
                 Err(end) => return end,
             };
             let before = walk.registers.stack_pointer();

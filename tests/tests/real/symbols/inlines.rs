@@ -192,6 +192,11 @@ fn compile_rust(folder: &Path, flags: &[&str]) -> Option<std::path::PathBuf> {
     output.status.success().then_some(program)
 }
 
+/// Names of some kilobytes are cut.
+fn start(name: &str) -> &str {
+    name.get(..1000).unwrap_or(name)
+}
+
 /// perftab itself: DWARF of dozens of crates, some optimised and some not.
 #[test]
 fn the_largest_program_here_says_what_llvm_says() {
@@ -220,7 +225,7 @@ fn the_largest_program_here_says_what_llvm_says() {
         // The outermost has the name of its symbol.
         let same = levels.len() == expected.len()
             && levels.iter().zip(&expected).enumerate().all(|(at, (level, wanted))| {
-                (at == 0 || level.0 == Some(&wanted.0))
+                (at == 0 || level.0.map(start) == Some(start(&wanted.0)))
                     && level.1.unwrap_or("??") == wanted.1
                     && level.2 == wanted.2
             });
