@@ -230,7 +230,7 @@ describe("b29 lists of symbols", () => {
       await tab.page.locator(".toast").getByRole("button", { name: "Details" }).click();
       await tab.page
         .getByRole("dialog", { name: "Not used" })
-        .getByText(/it is of process 4121, of which no code/)
+        .getByText(/it is of process 4121, of which no code/i)
         .waitFor();
       assert.ok(!(await tab.functions()).some(({ name }) => name.includes("render")));
       await tab.close();

@@ -165,8 +165,10 @@ impl Session {
         let ledger = Ledger::new(&profile.dsos);
         let recorded = RecordedIdentities::new(&profile.dsos);
         let Uses { frames: frame_uses, dsos, lost_callers } = Uses::of(&profile);
-        warnings.extend(frame_pointers::missing(&profile, &dsos, &lost_callers));
-        sort_by_key(&mut warnings, |warning| warning.kind);
+        if let Some(warning) = frame_pointers::missing(&profile, &dsos, &lost_callers) {
+            let behind = warnings.iter().position(|it| it.kind > warning.kind);
+            warnings.insert(behind.unwrap_or(warnings.len()), warning);
+        }
         let facts = Facts::with_uses(&profile, dsos);
         let mut session = Self {
             profile: profile.into(),
