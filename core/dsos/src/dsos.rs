@@ -126,6 +126,11 @@ impl KernelPlace {
 }
 
 impl Dso {
+    /// True of a file that ran, if nothing tells which build it is.
+    pub fn is_unidentified_file(&self) -> bool {
+        self.kind == DsoKind::User && self.identity.is_none()
+    }
+
     /// Last part of the path.
     pub fn name(&self) -> &str {
         match self.kind {

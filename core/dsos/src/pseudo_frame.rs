@@ -96,8 +96,7 @@ impl PseudoFrame {
     pub fn name(self, dsos: &Dsos) -> String {
         let found = |dso: DsoId| dsos.iter().nth(dso.index()).map(|(_, dso)| dso);
         let name_of = |dso| found(dso).map_or("?", Dso::name);
-        let is_unknown =
-            |dso| found(dso).is_some_and(|dso| dso.kind == DsoKind::User && dso.identity.is_none());
+        let is_unknown = |dso| found(dso).is_some_and(Dso::is_unidentified_file);
         match self {
             Self::OffCpu(OffCpu::Blocked) => "off-CPU: blocked".to_owned(),
             Self::OffCpu(OffCpu::Preempted) => "off-CPU: preempted".to_owned(),

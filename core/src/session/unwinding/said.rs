@@ -6,7 +6,7 @@ use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by_key;
 use perftab_perfdata::text::{counted, grouped, printable};
-use perftab_profile::{DsoId, DsoKind, Profile};
+use perftab_profile::{DsoId, Profile};
 
 use super::{StackEnd, UnwoundRow};
 
@@ -62,10 +62,7 @@ fn stopped(profile: &Profile, rows: &[UnwoundRow]) -> Option<Warning> {
     sort_by_key(&mut stopped, |&(end, samples)| (Reverse(samples), end));
     let all: u64 = stopped.iter().map(|(_, samples)| samples).sum();
     let name = |dso: DsoId| printable(profile.dsos.get(dso).name());
-    let is_unknown = |dso: DsoId| {
-        let dso = profile.dsos.get(dso);
-        dso.kind == DsoKind::User && dso.identity.is_none()
-    };
+    let is_unknown = |dso: DsoId| profile.dsos.get(dso).is_unidentified_file();
     let reason = |&(end, samples): &(StackEnd, u64)| {
         let why = match end {
             StackEnd::NoTables(dso) if is_unknown(dso) => format!(
