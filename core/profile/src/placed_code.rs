@@ -75,6 +75,10 @@ impl<'a> CodeAt<'a> {
 impl Profile {
     /// The processes with samples in memory without a file, in the order in which they began.
     pub fn run_times(&self) -> Vec<RunTime> {
+        // Most recordings have no such memory, and need not be gone through.
+        if self.dsos.iter().all(|(_, dso)| dso.kind != DsoKind::Anon) {
+            return Vec::new();
+        }
         let is_open = self.open_stacks();
         let mut by_process: Map<ProcessId, RunTime> = Map::new();
         for row in (0..self.samples.len()).filter(|&row| is_open[self.samples.stack[row].index()]) {

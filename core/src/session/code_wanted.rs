@@ -60,13 +60,8 @@ impl Session {
             pids.contains(&pid).then_some(RecordedJitdump { pid, path, inode })
         };
         let jitdumps = profile.dsos.iter().filter_map(|(_, dso)| jitdump(dso)).collect();
-        // perf 6.1 says zero in the header if it keeps no build-ids at the end.
-        let times = (0..profile.samples.len()).map(|row| profile.samples.time_nanos.at(row));
-        let times = times.filter(|&time| time != 0);
-        let taken = times.fold(None, |taken: Option<(u64, u64)>, time| {
-            let (first, last) = taken.unwrap_or((time, time));
-            Some((first.min(time), last.max(time)))
-        });
+        // Not those in the header: perf 6.1 says zero there if it keeps no build-ids at the end.
+        let taken = self.facts.time;
         let wall = profile.clocks.wall;
         let taken_nanos = wall
             .zip(taken)
