@@ -269,9 +269,9 @@ test("change has a fill for each step", () => {
 });
 
 test("the usual ink is kept where it reads, else black or white is taken", () => {
-  assert.equal(readable("rgb(127, 29, 14)", "rgb(20, 24, 31)"), "rgb(255, 255, 255)");
-  assert.equal(readable("rgb(251, 201, 129)", "rgb(20, 24, 31)"), "rgb(20, 24, 31)");
-  assert.equal(readable("rgb(201, 87, 26)", "rgb(20, 24, 31)"), "rgb(0, 0, 0)");
+  assert.equal(readable("rgb(127, 29, 14)", ["rgb(20, 24, 31)"]), "rgb(255, 255, 255)");
+  assert.equal(readable("rgb(251, 201, 129)", ["rgb(20, 24, 31)"]), "rgb(20, 24, 31)");
+  assert.equal(readable("rgb(201, 87, 26)", ["rgb(20, 24, 31)"]), "rgb(0, 0, 0)");
 });
 
 test("edges snap to device pixels, the gap is cut off the right, nothing visible vanishes", () => {

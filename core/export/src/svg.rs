@@ -42,7 +42,8 @@ const FEWEST_CHARACTERS: usize = 3;
 
 /// Colours of the page (www/src/style/tokens.css), light and dark.
 const PAPER: [&str; 2] = ["#ffffff", "#13171d"];
-const INK: [&str; 2] = ["#14181f", "#f4f6fa"];
+const INK: [&str; 2] = ["#14181f", "#e8ecf2"];
+const FRAME_INK: [&str; 2] = ["#14181f", "#0f1318"];
 const INK_2: [&str; 2] = ["#3d4653", "#bac3cf"];
 const HATCH: [&str; 2] = ["#b7bec8", "#525c69"];
 const FORCED: [&str; 2] = ["#f9dff4", "#391333"];
@@ -50,10 +51,10 @@ const FORCED_INK: [&str; 2] = ["#921a7d", "#f292e0"];
 /// By [`perftab_views::label::Kind`].
 const KINDS: [[&str; 2]; 7] = [
     ["#e9ebef", "#242b34"],
-    ["#f8b760", "#93681f"],
-    ["#90b5d9", "#3a4b7b"],
-    ["#e9868d", "#983934"],
-    ["#8fe0a6", "#41786c"],
+    ["#f8b760", "#d99a3d"],
+    ["#90b5d9", "#6f97c4"],
+    ["#e9868d", "#d0706f"],
+    ["#8fe0a6", "#75c592"],
     ["#dadde2", "#363d47"],
     ["#c3cad4", "#3a434f"],
 ];
@@ -292,6 +293,9 @@ fn colours(theme: usize) -> String {
             let is_plain = kind == Kind::Unnamed as usize || kind == Kind::Folded as usize;
             let black = if is_plain { 0.0 } else { black };
             fill(&format!(".k{kind}s{shade}"), &darker(colours[theme], black));
+            if !is_plain && kind != Kind::Pseudo as usize {
+                fill(&format!(".k{kind}s{shade}+text"), FRAME_INK[theme]);
+            }
         }
     }
     let (soft, ink) = (FORCED[theme], FORCED_INK[theme]);

@@ -232,6 +232,38 @@ fn inverted_trees_begin_with_what_ran() {
 }
 
 #[test]
+fn pictures_have_the_colours_of_the_page() {
+    let picture = text(&fixture(TWO_PROCESSES), &request(Format::Svg));
+    let (light, dark) = picture.split_once("prefers-color-scheme:dark").expect("both themes");
+    let sheet = include_str!("../../../www/src/style/tokens.css");
+    let token = |name: &str| {
+        let value = sheet.split_once(&format!("--{name}: light-dark(")).expect("a token").1;
+        value.split_once(");").and_then(|(value, _)| value.split_once(", ")).expect("two colours")
+    };
+    for (class, name) in [
+        ("text", "ink"),
+        (".facts", "ink-2"),
+        (".paper", "panel"),
+        (".hatch", "hatch"),
+        (".banner", "guru-soft"),
+        (".warning", "guru"),
+        (".k0s0", "g-proc"),
+        (".k1s0", "g-own"),
+        (".k1s2+text", "frame-ink"),
+        (".k2s0", "g-sys"),
+        (".k3s0", "g-ker"),
+        (".k4s0", "g-jit"),
+        (".k5s0", "g-unk"),
+        (".k6s0", "line-2"),
+    ] {
+        for (rules, colour) in [(light, token(name).0), (dark, token(name).1)] {
+            let rule = format!(".perftab {class}{{fill:{colour}}}");
+            assert!(rules.contains(&rule), "{rule} of --{name}");
+        }
+    }
+}
+
+#[test]
 fn speedscope_has_a_profile_for_each_thread_in_order_of_time() {
     let profile = json(&fixture(TWO_PROCESSES), &request(Format::Speedscope));
     let expected = "

@@ -48,8 +48,10 @@ export class LabelPainter {
       ctx.font = fonts[name].css;
       this.#inked = "";
       for (const i of this.#todo[name]) {
-        ctx.globalAlpha = dimmed < 1 && (boxes.fill[i] as number) < FILL_FORCED_MATCH ? dimmed : 1;
-        this.#paintOne(scene, palette, boxes, i, fonts[name]);
+        const isDimmed = dimmed < 1 && (boxes.fill[i] as number) < FILL_FORCED_MATCH;
+        ctx.globalAlpha = isDimmed ? dimmed : 1;
+        const ink = isDimmed ? palette.dimmedInk : (palette.inks[boxes.fill[i] as number] as string);
+        this.#paintOne(scene, palette, boxes, i, fonts[name], ink);
       }
     }
     ctx.globalAlpha = 1;
@@ -70,7 +72,7 @@ export class LabelPainter {
     }
   }
 
-  #paintOne(scene: Scene, palette: Palette, boxes: BoxList, i: number, font: Font): void {
+  #paintOne(scene: Scene, palette: Palette, boxes: BoxList, i: number, font: Font, ink: string): void {
     const { graph, ratio } = scene;
     const ctx = this.#ctx;
     const box = boxes.box[i] as number;
@@ -83,7 +85,6 @@ export class LabelPainter {
     const name = this.#name(scene, box);
     const fitted = font.fitter.fit(name, right - left - mark);
     const baseline = Math.round((boxes.y[i] as number) + (boxes.height[i] as number) / 2 + 3.5 * ratio * scene.textScale);
-    const ink = palette.inks[boxes.fill[i] as number] ?? palette.frameInk;
     this.#ink(ink);
     const ground = (from: number, width: number): void => {
       if (palette.outlined) {

@@ -40,6 +40,8 @@ export interface Palette {
   plain: ReadonlyMap<number, string>;
   /** Text on each fill. */
   inks: readonly string[];
+  /** Text on a fill that is dimmed, which is nearly the panel's colour. */
+  dimmedInk: string;
   /** Lines over the fill of what one of two profiles lacks. */
   absent: Fill;
   /** Outlines on boxes. */
@@ -110,7 +112,6 @@ function themePalette(ratio: number): Palette {
     fills[Kind.Unnamed * SHADES + shade] = unnamed;
     fills[Kind.Folded * SHADES + shade] = t["line-2"];
   }
-  const inks = new Array<string>(FILLS).fill(t["frame-ink"]);
   const plain = new Map<number, string>();
   for (let shade = 0; shade < SHADES; shade++) {
     plain.set(Kind.Unnamed * SHADES + shade, mixed(t["g-unk"], t.hatch, HATCH_SHARE));
@@ -124,19 +125,19 @@ function themePalette(ratio: number): Palette {
     fills[FILL_HEAT + step] = step === 0 ? t["g-proc"] : colour;
     fills[FILL_HEAT_UNNAMED + step] = step === 0 ? unnamed : hatched(colour, darken(colour, HATCH_BLACK), ratio);
     plain.set(FILL_HEAT_UNNAMED + step, step === 0 ? t["g-unk"] : darken(colour, HATCH_BLACK * HATCH_SHARE));
-    // The end of the scale is as dark, or as light, as the usual ink.
-    const ink = step === 0 ? t["frame-ink"] : readable(colour, t["frame-ink"]);
-    inks[FILL_HEAT + step] = inks[FILL_HEAT_UNNAMED + step] = ink;
   });
   [t["d-less-3"], t["d-less-2"], t["d-less-1"], t["d-same"], t["d-more-1"], t["d-more-2"], t["d-more-3"]].forEach(
     (colour, step) => (fills[FILL_CHANGE + step] = colour),
   );
   fills.fill(t.search, FILL_FORCED_MATCH, FILLS);
   fills[FILL_FORCED] = t["guru-soft"];
+  // A texture's lines are only a little darker or lighter than its ground, so labels read on both.
+  const grounds = fills.map((fill, at) => (typeof fill === "string" ? fill : (plain.get(at) ?? t["g-unk"])));
   return {
     fills,
     plain,
-    inks,
+    inks: grounds.map((ground) => readable(ground, [t["frame-ink"], t.ink])),
+    dimmedInk: t.ink,
     absent: hatched("transparent", t["ink-3"], ratio),
     frameInk: t["frame-ink"],
     ink: t.ink,
@@ -171,6 +172,7 @@ function forcedPalette(ratio: number): Palette {
     fills,
     plain: new Map(),
     inks,
+    dimmedInk: text,
     absent,
     frameInk: text,
     ink: highlight,
@@ -231,12 +233,10 @@ const READABLE = 4.5;
 const BLACK = "rgb(0, 0, 0)";
 const WHITE = "rgb(255, 255, 255)";
 
-/** The usual ink where it reads on a ground, else black or white, of which one always does. */
-export function readable(ground: string, ink: string): string {
-  if (contrast(ink, ground) >= READABLE) {
-    return ink;
-  }
-  return contrast(BLACK, ground) > contrast(WHITE, ground) ? BLACK : WHITE;
+/** The first of the inks that reads on a ground, else black or white, of which one always does. */
+export function readable(ground: string, inks: readonly string[]): string {
+  const usual = inks.find((ink) => contrast(ink, ground) >= READABLE);
+  return usual ?? (contrast(BLACK, ground) > contrast(WHITE, ground) ? BLACK : WHITE);
 }
 
 /** A colour between two, `part` of the way to the second. */
