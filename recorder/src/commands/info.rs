@@ -148,17 +148,14 @@ fn machine_facts(info: &ProfileInfo) -> Vec<(&'static str, String)> {
 
 fn write_dsos(results: &mut Results, dsos: &[DsoRow]) -> io::Result<()> {
     writeln!(results, "\n  Self    Status       Build-id  DSO")?;
-    for dso in dsos {
+    // Nobody looks for the file of a DSO without samples. A compiler maps hundreds.
+    let (unsought, shown): (Vec<_>, Vec<_>) =
+        dsos.iter().partition(|dso| !dso.sampled && dso.image.is_none());
+    for dso in shown {
         let id = dso.build_id.as_deref().unwrap_or("-");
         let short = id.get(..8).unwrap_or(id);
-        // Nobody looks for the file of a DSO without samples.
-        let is_unsought = !dso.sampled && dso.image.is_none();
-        let status = if is_unsought { "not sampled" } else { dso.status.name() };
-        let share = percent(dso.leaf_share, 1.0);
+        let (share, status) = (percent(dso.leaf_share, 1.0), dso.status.name());
         writeln!(results, "{share:>7}   {status:<11}  {short:<8}  {}", printable(&dso.path))?;
-        if is_unsought {
-            continue;
-        }
         let detail = [&dso.reason, &dso.gives].into_iter().flatten().next();
         let image = dso.image.as_ref().map(|image| format!("from {image}"));
         let found = dso.found.as_ref().map(|found| format!("found {found}"));
@@ -167,6 +164,10 @@ fn write_dsos(results: &mut Results, dsos: &[DsoRow]) -> io::Result<()> {
         if !details.is_empty() {
             writeln!(results, "{:33}{}", "", printable(&details.join(", ")))?;
         }
+    }
+    if !unsought.is_empty() {
+        let more = counted(unsought.len() as u64, "more DSO has", "more DSOs have");
+        writeln!(results, "{:33}{more} no samples; --json lists them", "")?;
     }
     Ok(())
 }
