@@ -206,7 +206,12 @@ describe("a21 everyone", () => {
       async () => {
         const tab = await frame.opened({ width, height }, "#s2&range=0-10&step=collapse-recursion");
         const { page } = tab;
-        await page.evaluate(() => document.activeElement?.blur());
+        await page.evaluate(() => {
+          const top = document.createElement("span");
+          top.tabIndex = -1;
+          document.body.prepend(top);
+          top.focus();
+        });
         const seen = [];
         for (let steps = 0; steps < 120; steps++) {
           await page.keyboard.press("Tab");

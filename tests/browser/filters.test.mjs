@@ -19,7 +19,7 @@ describe("context bar", () => {
     assert.ok(dropped > 0, "perf finds the function");
 
     await selectIn(tab, "rolling_sea");
-    await page.keyboard.press("d");
+    await page.keyboard.press("D");
     await chip(tab, "Drop function rolling_sea").waitFor();
     await frame.showing(tab, frame.stacks.length - dropped);
     const share = `${((dropped / frame.stacks.length) * 100).toFixed(1)}\\s%`;
@@ -64,7 +64,7 @@ describe("context bar", () => {
       const toasts = page.locator(".toast-undo");
       const drop = async (name) => {
         await selectIn(tab, name);
-        await page.keyboard.press("d");
+        await page.keyboard.press("D");
         await toasts.filter({ hasText: `Dropped function ${name}` }).waitFor();
       };
       const gone = () => page.waitForFunction(() => document.querySelector(".toast-undo") === null);
@@ -437,7 +437,7 @@ describe("filters", () => {
     await page.goBack();
     await zoomed.waitFor();
     await selectIn(tab, "rolling_sea");
-    await page.keyboard.press("d");
+    await page.keyboard.press("D");
     await chip(tab, "Drop function rolling_sea").waitFor();
     await page.locator(".breadcrumb [aria-current=location]", { hasText: /^main$/ }).waitFor();
     await page.locator('[role=treeitem][aria-selected="true"][aria-label^="main, "]').waitFor();

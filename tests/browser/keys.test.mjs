@@ -122,6 +122,20 @@ describe("a14 keys", () => {
     await tab.close();
   });
 
+  scene("a14 a profile that opens has its keys at once, and the view's number leads back to it", async () => {
+    const tab = await frame.opened();
+    const { page } = tab;
+    const selected = page.locator('[role=treeitem][aria-selected="true"]');
+    await page.keyboard.press("ArrowDown");
+    await selected.waitFor();
+    await page.locator(".search input").focus();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Share" }).focus();
+    await page.keyboard.press("2");
+    assert.ok(await tab.tree().evaluate((tree) => tree === document.activeElement));
+    await tab.close();
+  });
+
   scene(
     "a14 where time has the focus, letters are moves in time and change no stack",
     async () => {

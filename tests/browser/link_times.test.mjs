@@ -104,7 +104,7 @@ describe("times of a link", () => {
     const unfiltered = page.locator(".timeline-all").getByText("partly filtered");
     assert.equal(await unfiltered.count(), 0);
     await link.tree().focus();
-    for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "d"]) await page.keyboard.press(key);
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "D"]) await page.keyboard.press(key);
     await unfiltered.waitFor();
     await page.keyboard.press("Control+z");
     await unfiltered.waitFor({ state: "detached" });

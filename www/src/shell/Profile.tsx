@@ -12,7 +12,7 @@ import { setTimelineHeight, setTimelineShape, TIMELINE, timelineHeight, timeline
 import { Banner } from "./Banner.tsx";
 import { ContextBar } from "./ContextBar.tsx";
 import { Dock } from "./Dock.tsx";
-import { focusView, viewHasFocus } from "./focus_view.ts";
+import { focusFirstView, focusView, viewHasFocus } from "./focus_view.ts";
 import { Later } from "./gradual.tsx";
 import { Sheet } from "./Sheet.tsx";
 import { Splitter } from "./Splitter.tsx";
@@ -89,6 +89,7 @@ function View(): JSX.Element {
       focusView();
     }
   }, [view.value]);
+  useLayoutEffect(focusFirstView, []);
   switch (view.value) {
     case "heat-map":
       return <HeatMapView />;

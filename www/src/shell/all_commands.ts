@@ -16,6 +16,7 @@ import type { View } from "../state/url.ts";
 import { addStep, clearFilters, invert } from "../views/query_steps.ts";
 import { hot, showLines, stepHot } from "../views/sandwich/lines/state.ts";
 import { aboutOpen } from "./AboutDialog.tsx";
+import { focusView } from "./focus_view.ts";
 import { leave } from "./leave.ts";
 import { optionCommands } from "./option_commands.ts";
 import { focusPalette, focusSearch } from "./SearchField.tsx";
@@ -141,7 +142,11 @@ function views(): Command[] {
       [key],
       () => {
         ledgerFull.value = false;
-        showView(each);
+        if (view.peek() === each) {
+          focusView();
+        } else {
+          showView(each);
+        }
       },
       () => isOne() || (isOpen() && IN_COMPARISON.includes(each)),
     ),
@@ -197,7 +202,7 @@ const LISTED: readonly Command[] = [
   listed("code", CODE, ["Enter"], "Zoom to the selection; expand the row"),
   listed("code", CODE, ["Backspace", "0"], "Zoom out one level, or all the way"),
   listed("code", CODE, ["w", "s", "+", "-"], "Zoom in or out"),
-  listed("code", CODE, ["a", "Shift+ArrowLeft", "Shift+ArrowRight"], "Pan"),
+  listed("code", CODE, ["a", "d", "Shift+ArrowLeft", "Shift+ArrowRight"], "Pan left or right"),
   listed("code", CODE, ["*"], "Expand all descendants"),
   listed("code", CODE, ["Alt"], "Pin the tooltip"),
   listed("time", TIME, ["w", "s", "+", "-", "0"], "Zoom in, out, or all the way out"),

@@ -2,7 +2,22 @@
 
 /** Gives the focus to the view that is shown, so that its keys act; does nothing where none is. */
 export function focusView(): void {
-  document.querySelector<HTMLElement>("#view :is([role=tree], [role=grid], [role=treegrid])")?.focus();
+  document.querySelector<HTMLElement>("#view :is([role=tree], [role=grid], [role=treegrid])")?.focus({ preventScroll: true });
+}
+
+/**
+ * Gives the focus to the view of a profile that has just opened, unless somebody is elsewhere already. The graph shows
+ * that it has it once a key is used.
+ */
+export function focusFirstView(): void {
+  if (document.activeElement !== null && document.activeElement !== document.body) {
+    return;
+  }
+  focusView();
+  const focused = document.activeElement;
+  if (focused instanceof HTMLElement && focused.role === "tree") {
+    focused.dataset.pointed = "";
+  }
 }
 
 export function viewHasFocus(): boolean {

@@ -31,7 +31,7 @@ export const TRANSFORMS: readonly TransformWords[] = [
   { kind: "focus-subtree", key: "F", label: "Focus on subtree only", short: "Focus subtree", done: "Focused on the subtree of" },
   { kind: "merge", key: "m", label: "Merge function", short: "Merge", done: "Merged" },
   { kind: "merge-call-node", key: "M", label: "Merge node only", short: "Merge node", done: "Merged node" },
-  { kind: "drop", key: "d", label: "Drop function", short: "Drop function", done: "Dropped function" },
+  { kind: "drop", key: "D", label: "Drop function", short: "Drop function", done: "Dropped function" },
   { kind: "collapse-function", key: "c", label: "Collapse function", short: "Collapse", done: "Collapsed" },
   { kind: "collapse-dso", key: "C", label: "Collapse DSO", short: "Collapse", done: "Collapsed" },
   { kind: "collapse-recursion", key: "r", label: "Collapse recursion", short: "Collapse recursion", done: "Collapsed recursion" },

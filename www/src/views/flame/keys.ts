@@ -37,6 +37,7 @@ const PLAIN: Record<string, FlameAction> = {
   s: { kind: "magnify", factor: 1 / MAGNIFY },
   "-": { kind: "magnify", factor: 1 / MAGNIFY },
   a: { kind: "pan", screens: -PAN },
+  d: { kind: "pan", screens: PAN },
 };
 
 /** The action for a key, or null if the page may have other use for it. Letters may be switched off. */
