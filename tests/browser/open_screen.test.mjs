@@ -286,6 +286,27 @@ describe("a page from perftab view", () => {
     await tab.close();
   });
 
+  scene("shows where a profile will be until it is there, and not how to open one", async () => {
+    const address = await parts.view(recording);
+    const tab = await Tab.open("about:blank");
+    const { page } = tab;
+    let answer;
+    const held = new Promise((done) => {
+      answer = done;
+    });
+    await page.route("**/profiles?*", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(address);
+    await page.locator(".skeleton").waitFor();
+    assert.equal(await page.getByRole("button", { name: /Choose files/ }).count(), 0);
+    await tab.pictures("open-skeleton");
+    answer();
+    await tab.opened();
+    await tab.close();
+  });
+
   scene("is what a static host has, too, whatever stands in its address", async () => {
     const site = await parts.site(dirname(html));
     const tab = await Tab.open(`${site.address}perftab.html?token=none`);

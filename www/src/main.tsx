@@ -12,6 +12,7 @@ import { followRecent } from "./open/recent.ts";
 import { askServer } from "./open/served.ts";
 import { findSample } from "./open/sample.ts";
 import { blockBefore } from "./session/data_block.ts";
+import { servedToken } from "./session/served_part.ts";
 import { startSession } from "./session/start.ts";
 import { App } from "./shell/App.tsx";
 import { followCommands } from "./shell/all_commands.ts";
@@ -38,6 +39,9 @@ async function openWhatIsHere(): Promise<void> {
   const address = readFragment(location.hash);
   const embedded = payloadOf(blockBefore("profile") ?? "");
   const state = saysView(address) ? address.state : null;
+  if (address.payload !== null || embedded !== null || servedToken() !== null) {
+    phase.value = { kind: "arriving" };
+  }
   if (address.payload !== null) {
     await openPayload(address.payload, "link", state);
   } else if (embedded !== null) {
@@ -48,6 +52,10 @@ async function openWhatIsHere(): Promise<void> {
     if (only !== undefined && others.length === 0) {
       await openServed(only);
     }
+  }
+  // It is for a person to choose.
+  if (phase.peek().kind === "arriving") {
+    phase.value = { kind: "empty", failure: null };
   }
 }
 

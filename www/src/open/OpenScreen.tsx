@@ -6,8 +6,6 @@ import { phase } from "../state/app.ts";
 import { VERSION } from "../state/version.ts";
 import { bytes } from "../state/format.ts";
 import { modifier } from "../state/platform.ts";
-import { describeProgress, progressShare, shownTask, timeLeft } from "../state/tasks.ts";
-import { ProgressBar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon, Logo } from "../shell/icons.tsx";
 import { ThemeChoice } from "../shell/MainMenu.tsx";
@@ -18,6 +16,7 @@ import { DropPicture } from "./DropPicture.tsx";
 import { describeFailure, describeWaiting, isOfLink } from "./failure.ts";
 import { focusLinkField, LinkField } from "./LinkField.tsx";
 import { openServed, takeFiles, waiting } from "./open.ts";
+import { Opening } from "./Opening.tsx";
 import { pickFiles } from "./pick.ts";
 import { Recent } from "./Recent.tsx";
 import { Sample } from "./Sample.tsx";
@@ -137,25 +136,6 @@ function Invitation(): JSX.Element {
         </button>
       </p>
     </>
-  );
-}
-
-function Opening({ name }: { name: string }): JSX.Element {
-  const task = shownTask.value;
-  const words = task === undefined ? "Starting" : describeProgress(task.label, task.progress) + timeLeft(task, performance.now());
-  return (
-    <div class="opening">
-      <h2>{name}</h2>
-      <ProgressBar share={progressShare(task?.progress ?? null)} label={words} />
-      <p class="button-row">
-        <span>{words}</span>
-        {task?.cancel != null && (
-          <button type="button" class="push-right" onClick={task.cancel}>
-            Cancel
-          </button>
-        )}
-      </p>
-    </div>
   );
 }
 

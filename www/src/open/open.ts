@@ -271,8 +271,9 @@ async function read(wanted: OpenRequest, again: Again, abort: AbortController): 
   if (before.kind === "opening" || before.kind === "died") {
     return undefined;
   }
-  if (before.kind === "empty") {
-    phase.value = { kind: "opening", name: wanted.name };
+  if (before.kind === "empty" || before.kind === "arriving") {
+    const screen = before.kind === "empty" ? "open-screen" : "skeleton";
+    phase.value = { kind: "opening", name: wanted.name, screen };
   }
   opening.value = wanted.name;
   const growing = new GrowingProfile((facts) => show(wanted, again, facts, before));
@@ -284,7 +285,7 @@ async function read(wanted: OpenRequest, again: Again, abort: AbortController): 
   } catch (error) {
     await growing.end(null);
     if (phase.peek().kind === "opening") {
-      phase.value = before;
+      phase.value = before.kind === "arriving" ? { kind: "empty", failure: null } : before;
     }
     keepAddress();
     report(wanted.name, error);

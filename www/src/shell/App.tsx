@@ -5,6 +5,7 @@ import { CompareView } from "../compare/CompareView.tsx";
 import { comparing } from "../compare/state.ts";
 import { OpenScreen } from "../open/OpenScreen.tsx";
 import { ChooseProfile } from "../open/ChooseProfile.tsx";
+import { Skeleton } from "../open/Skeleton.tsx";
 import { dragging } from "../open/drop.ts";
 import { AskServer } from "../ledger/AskServer.tsx";
 import { ForceDialog } from "../ledger/ForceDialog.tsx";
@@ -42,11 +43,14 @@ export function App(): JSX.Element {
 }
 
 function Screen(): JSX.Element {
-  const { kind } = phase.value;
-  switch (kind) {
+  const now = phase.value;
+  switch (now.kind) {
+    case "arriving":
+      return <Skeleton name={null} />;
     case "empty":
-    case "opening":
       return <OpenScreen />;
+    case "opening":
+      return now.screen === "skeleton" ? <Skeleton name={now.name} /> : <OpenScreen />;
     case "open":
       return comparing.value === null ? <Profile /> : <CompareView />;
     case "died":

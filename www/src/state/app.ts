@@ -29,8 +29,11 @@ export interface OpenFailure {
 }
 
 export type Phase =
+  /** The page has something to open by itself, and asks what it is. */
+  | { kind: "arriving" }
   | { kind: "empty"; failure: OpenFailure | null }
-  | { kind: "opening"; name: string }
+  /** The first of a profile is read, and nothing is open. A person who chose it sees how that goes where it was chosen. */
+  | { kind: "opening"; name: string; screen: "skeleton" | "open-screen" }
   | { kind: "open" }
   | { kind: "died"; message: string };
 
