@@ -287,6 +287,15 @@ describe("filters", () => {
     await page.getByRole("button", { name: `Processes 2 of ${byPid.size}` }).waitFor();
     await page.keyboard.press("Control+z");
     await frame.showing(tab, byPid.get(first).length);
+
+    // A PID and Enter are that process alone.
+    await page.keyboard.press("t");
+    await page.keyboard.type(String(second));
+    await page.getByRole("button", { name: "Only 1 process" }).waitFor();
+    await tab.pictures("shell-only-process");
+    await page.keyboard.press("Enter");
+    await frame.showing(tab, byPid.get(second).length);
+    await page.keyboard.press("Escape");
     await chip(tab, "Process")
       .getByRole("button", { name: /^Remove/ })
       .click();

@@ -6,8 +6,9 @@ import { query } from "../state/app.ts";
 import type { TaskRows } from "../session/types.ts";
 import { eventTasks } from "../state/event_tasks.ts";
 import { count, percent } from "../state/format.ts";
-import { setCpus, setProcesses, setThreads, toggleCpu, toggleProcess, toggleThread } from "../views/query_steps.ts";
+import { setCpus, setTasks, toggleCpu, toggleProcess, toggleThread } from "../views/query_steps.ts";
 import { share } from "../views/words.ts";
+import { cpusOf, has, listed as listedOf, meant } from "./found_tasks.ts";
 import { useGradual } from "./gradual.tsx";
 import { Icon } from "./icons.tsx";
 import { Popover } from "./Popover.tsx";
@@ -36,6 +37,7 @@ export function CpusMenu(): JSX.Element | null {
   const { cpus: chosen } = query.value;
   return (
     <TaskPopover kind="CPUs" kindOf="cpus-button" of={cpus.length} chosen={chosen.length}>
+      <CpusField there={cpus.map(({ cpu }) => cpu)} />
       <AllRow label="All CPUs" isOn={chosen.length === 0} onChoose={() => setCpus([])} />
       <ul class="tasks-list" aria-label="CPUs">
         {cpus.map(({ cpu, samples }) => (
@@ -45,6 +47,34 @@ export function CpusMenu(): JSX.Element | null {
         ))}
       </ul>
     </TaskPopover>
+  );
+}
+
+/** Ticking 32 of 64 takes long. */
+function CpusField({ there }: { there: readonly number[] }): JSX.Element {
+  const isWrong = useSignal(false);
+  return (
+    <>
+      <input
+        type="text"
+        placeholder="0-3, 8"
+        aria-label="Only these CPUs, as 0-3, 8"
+        aria-invalid={isWrong.value}
+        autocomplete="off"
+        onKeyDown={({ key, currentTarget }) => {
+          const cpus = key === "Enter" ? cpusOf(currentTarget.value, there) : null;
+          isWrong.value = key === "Enter" && cpus === null;
+          if (cpus !== null) {
+            setCpus(cpus);
+          }
+        }}
+      />
+      {isWrong.value && (
+        <p class="task-note" role="alert">
+          No such CPU. Write numbers and ranges, as 0-3, 8.
+        </p>
+      )}
+    </>
   );
 }
 
@@ -74,18 +104,12 @@ function TaskPopover({ kind, kindOf, of, chosen, children }: TaskPopoverProps): 
   );
 }
 
-/** Whether a name has the text in it, or a number begins with it; an empty one is everywhere. */
-function has(name: string, id: number, text: string): boolean {
-  return name.toLowerCase().includes(text) || String(id).startsWith(text);
-}
-
 function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.Element {
   const wanted = useSignal("");
   const opened = useSignal<ReadonlySet<number>>(new Set());
   const text = wanted.value.trim().toLowerCase();
-  const found = processes.filter(
-    ({ name, pid, threads }) => has(name, pid, text) || threads.some((thread) => has(thread.name, thread.tid, text)),
-  );
+  const found = listedOf(processes, text);
+  const only = text === "" ? null : meant(processes, text);
   const listed = found.slice(0, MOST_ROWS);
   // Of these, not of the event: while a profile grows, that is known of more of it sooner.
   const all = processes.reduce((sum, { weight }) => sum + weight, 0);
@@ -110,15 +134,21 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
         onInput={(typed) => {
           wanted.value = typed.currentTarget.value;
         }}
-      />
-      <AllRow
-        label="All processes"
-        isOn={pids.length === 0 && tids.length === 0}
-        onChoose={() => {
-          setProcesses([]);
-          setThreads([]);
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && only !== null) {
+            setTasks(only);
+          }
         }}
       />
+      {only === null ? (
+        <AllRow
+          label="All processes"
+          isOn={pids.length === 0 && tids.length === 0}
+          onChoose={() => setTasks({ processes: [], threads: [] })}
+        />
+      ) : (
+        <AllRow label={`Only ${counted(only)}`} keys="Enter" isOn={isChosen(only)} onChoose={() => setTasks(only)} />
+      )}
       <ul class="tasks-list" aria-label="Processes">
         {listed.slice(0, shown).map((process) => (
           <Process
@@ -136,6 +166,21 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
       {found.length > MOST_ROWS && <p class="task-note">{count(found.length - MOST_ROWS)} more. Type to filter.</p>}
     </>
   );
+}
+
+type Tasks = Parameters<typeof setTasks>[0];
+
+/** "1 process", "12 threads" */
+function counted({ processes, threads }: Tasks): string {
+  const [many, one, several] =
+    processes.length > 0 ? [processes.length, "process", "processes"] : [threads.length, "thread", "threads"];
+  return `${count(many)} ${many === 1 ? one : several}`;
+}
+
+function isChosen({ processes, threads }: Tasks): boolean {
+  const same = (some: readonly number[], others: readonly number[]): boolean =>
+    some.length === others.length && some.every((each) => others.includes(each));
+  return same(processes, query.value.processes) && same(threads, query.value.threads);
 }
 
 interface ProcessProps {
@@ -195,10 +240,18 @@ function Process({ process, all, isOpen, text, onToggle }: ProcessProps): JSX.El
   );
 }
 
-function AllRow({ label, isOn, onChoose }: { label: string; isOn: boolean; onChoose: () => void }): JSX.Element {
+interface AllRowProps {
+  label: string;
+  /** The key that does it in the field. */
+  keys?: string;
+  isOn: boolean;
+  onChoose: () => void;
+}
+
+function AllRow({ label, keys, isOn, onChoose }: AllRowProps): JSX.Element {
   return (
     <button type="button" class="menu-item all-row" aria-pressed={isOn} onClick={onChoose}>
-      {label}
+      {label} {keys !== undefined && <kbd>{keys}</kbd>}
     </button>
   );
 }

@@ -135,6 +135,9 @@ export function setRange(range: TimeRange | null): void {
 export const setProcesses = (processes: readonly number[]): void => ask({ processes: sorted(processes) });
 /** By tid. */
 export const setThreads = (threads: readonly number[]): void => ask({ threads: sorted(threads) });
+/** Of these processes, or of these threads alone. */
+export const setTasks = ({ processes, threads }: Pick<Query, "processes" | "threads">): void =>
+  ask({ processes: sorted(processes), threads: sorted(threads) });
 export const setCpus = (cpus: readonly number[]): void => ask({ cpus: sorted(cpus) });
 /** By the name of the thread. */
 export const setComms = (comms: readonly string[]): void => ask({ comms: [...new Set(comms)].sort() });
