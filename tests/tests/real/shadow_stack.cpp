@@ -1,15 +1,26 @@
 // A program that knows its own stack. Each function notes on entry who it is, in a list that lies on the stack of its
 // thread: so a copy of that stack has it too, as it was at that moment. A function that is named here and has just been
 // entered, or is about to return, need not be in the list.
+//
+// With -DPLUGIN it is a library that the program loads and unloads while it runs: two of them, whose frames differ, take
+// turns at what is most likely the same address.
 
 #include <algorithm>
 #include <alloca.h>
 #include <csetjmp>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdexcept>
+#include <string>
+#include <ucontext.h>
+#include <unistd.h>
+#ifdef __cpp_impl_coroutine
+#include <coroutine>
+#endif
 
 struct Shadow {
     volatile uint64_t magic;
@@ -40,9 +51,25 @@ struct Here {
 
 #define NAMED extern "C" __attribute__((noinline))
 
+#ifdef PLUGIN
+
+NAMED unsigned PLUGIN(Shadow *mine, unsigned (*callee)(unsigned), unsigned seed) {
+    shadow = mine;
+    Here here(ID);
+    volatile unsigned char room[ROOM];
+    for (unsigned i = 0; i < ROOM; i++) room[i] = (unsigned char)(seed + i);
+    return callee(seed) + room[seed % ROOM];
+}
+
+#else
+
 NAMED unsigned fn_1(unsigned seed) {
     Here here(1);
-    for (int i = 0; i < 1500; i++) seed = seed * 1664525u + 1013904223u;
+    for (int i = 0; i < 1500; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        // So that every compiler goes through all of it.
+        __asm__ volatile("" : "+r"(seed));
+    }
     sink = seed;
     return seed;
 }
@@ -155,11 +182,101 @@ NAMED unsigned fn_15(Shape *shape, unsigned seed) {
     return shape->area(seed) + 1;
 }
 
+// Gone before the function that it ends with is entered, if the compiler likes; so it notes nothing.
+NAMED unsigned ends_with_fn_1(unsigned seed) {
+    return fn_1(seed ^ 0x55u);
+}
+
+NAMED void fn_19(unsigned seed) {
+    Here here(19);
+    sink = ends_with_fn_1(seed);
+    fn_1(seed);
+}
+
+static ucontext_t caller, coroutine;
+
+// On a stack of its own, which has a list of its own.
+NAMED void fn_20() {
+    Shadow mine = {};
+    mine.magic = 0x5ad05ac4e55ad0u;
+    Shadow *before = shadow;
+    shadow = &mine;
+    {
+        Here here(20);
+        fn_1(20);
+        fn_2(6, 20, 2, 3);
+    }
+    shadow = before;
+    swapcontext(&coroutine, &caller);
+}
+
+NAMED void fn_21() {
+    Here here(21);
+    static char stack[1 << 18];
+    getcontext(&coroutine);
+    coroutine.uc_stack = {stack, 0, sizeof stack};
+    makecontext(&coroutine, fn_20, 0);
+    swapcontext(&caller, &coroutine);
+}
+
+#ifdef __cpp_impl_coroutine
+struct Task {
+    struct promise_type {
+        Task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+        std::suspend_always initial_suspend() { return {}; }
+        std::suspend_always final_suspend() noexcept { return {}; }
+        void return_void() {}
+        void unhandled_exception() {}
+    };
+    std::coroutine_handle<promise_type> handle;
+};
+
+// Resumed twice, each time by who has its handle.
+static __attribute__((noinline)) Task fn_22(unsigned seed) {
+    {
+        Here here(22);
+        fn_1(seed);
+    }
+    co_await std::suspend_always{};
+    Here here(22);
+    fn_1(seed);
+}
+
+NAMED void fn_23(unsigned seed) {
+    Here here(23);
+    Task task = fn_22(seed);
+    task.handle.resume();
+    task.handle.resume();
+    task.handle.destroy();
+}
+#else
+static void fn_23(unsigned) {}
+#endif
+
+#ifdef LOADS
+static std::string folder;
+
+NAMED void fn_24(unsigned seed) {
+    Here here(24);
+    std::string name = seed % 2 ? "fn_25" : "fn_26";
+    void *library = dlopen((folder + name + ".so").c_str(), RTLD_NOW);
+    if (library == nullptr) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(1);
+    }
+    auto run = (unsigned (*)(Shadow *, unsigned (*)(unsigned), unsigned))dlsym(library, name.c_str());
+    for (int i = 0; i < 20; i++) sink = run(shadow, fn_1, seed);
+    dlclose(library);
+}
+#else
+static void fn_24(unsigned) {}
+#endif
+
 NAMED void fn_16(unsigned rounds) {
     Here here(16);
     Round round;
     for (unsigned i = 0; i < rounds; i++) {
-        fn_2(i % 4 == 0 ? 300 : i % 7, i, 2, 3);
+        fn_2(i % 2 == 0 ? 300 : i % 7, i, 2, 3);
         fn_3(100 + i % 500);
         fn_4(i);
         fn_6(i);
@@ -188,8 +305,24 @@ NAMED int fn_18() {
     pthread_create(&other, nullptr, fn_17, nullptr);
     fn_16(5000);
     for (unsigned i = 0; i < 20000; i++) fn_13(i);
+    for (unsigned i = 0; i < 8000; i++) {
+        fn_19(i);
+        fn_21();
+        fn_23(i);
+        if (i % 8 == 0) fn_24(i / 8);
+    }
     pthread_join(other, nullptr);
     return 0;
 }
 
-int main() { return fn_18(); }
+int main() {
+#ifdef LOADS
+    char path[4096] = {};
+    if (readlink("/proc/self/exe", path, sizeof path - 1) < 0) return 1;
+    folder = path;
+    folder.resize(folder.rfind('/') + 1);
+#endif
+    return fn_18();
+}
+
+#endif
