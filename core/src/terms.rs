@@ -16,6 +16,7 @@ pub use perftab_snapshot::{
     SharedPart, SharedTexts, SnapshotError, Times, TooSmall, find as find_payload, is_page,
     may_be_text,
 };
+pub use perftab_views::accesses::AccessGroup;
 pub use perftab_views::branches::rows::BranchKey;
 pub use perftab_views::branches::{BranchDetail, BranchSums, history::History};
 pub use perftab_views::breakdown::{Key, Measure};

@@ -10,10 +10,10 @@ use std::rc::Rc;
 use js_sys::{BigUint64Array, Object, Reflect, Uint8Array, Uint32Array};
 use perftab_core::images::{
     self, AddressNames, AdmittedFile, CodeTable, Dso, FileNumber, ForcedAddresses, ForcedFile,
-    FunctionNumber, InsistedFile, LostInlines, MatchedNames, NameAnswer, NameRequest, NamedLevel,
-    OfferStep, Ticket, UnwindTables,
+    FunctionNumber, InsistedFile, LostInlines, MatchedNames, MatchedObjects, NameAnswer,
+    NameRequest, NamedLevel, OfferStep, Ticket, UnwindTables,
 };
-use perftab_core::session::{OfferReport, ScanStep};
+use perftab_core::session::{DataRequest, OfferReport, ScanStep};
 use perftab_core::{DsoId, ForceError, Identity, NamingDepth};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::*;
@@ -68,6 +68,18 @@ export interface UnwindTables {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** Addresses of the data of a DSO. */
+export interface DataRequest {
+  dso: number;
+  addresses: BigUint64Array<ArrayBuffer>;
+}
+
+/** What is said of them: only a session reads it. */
+export interface DataAnswer extends NameColumns {
+  identity: unknown;
+  offsets: BigUint64Array<ArrayBuffer>;
+}
+
 /** The names of a file that the user insists on. */
 export interface ForcedFile extends NameColumns {
   name: string;
@@ -120,6 +132,20 @@ impl Images {
             add_columns(&answer, &names);
         }
         Ok(answer)
+    }
+
+    /// Names data; null if no file of the DSO does.
+    #[wasm_bindgen(js_name = nameObjects, unchecked_return_type = "DataAnswer | null")]
+    pub fn name_objects(&self, dso: u32, addresses: BigUint64Array) -> Result<JsValue, JsValue> {
+        let Some(answer) = self.0.name_objects(DsoId(dso), &addresses.to_vec()) else {
+            return Ok(JsValue::NULL);
+        };
+        let MatchedObjects { identity, names, offsets } = answer;
+        let offsets: Vec<u64> = offsets.iter().map(|offset| offset.unwrap_or(NO_OFFSET)).collect();
+        let answer = columns::object(&[("identity", to_js(&identity)?)]);
+        columns::add(&answer, "offsets", BigUint64Array::from(offsets.as_slice()));
+        add_columns(&answer, &names);
+        Ok(answer.into())
     }
 
     /// What files say of the code of processes, since this was asked last. Their report has them as not
@@ -266,6 +292,42 @@ impl Session {
         Ok(())
     }
 
+    /// Looks up where accessed data lay, for about as long as so many rows take; true when there is no more to do.
+    #[wasm_bindgen(js_name = lookUpData)]
+    pub fn look_up_data(&mut self, rows: usize) -> bool {
+        matches!(self.0.look_up_some_data(rows), ScanStep::Done(()))
+    }
+
+    /// Asks for the names of data that was looked up, where a file has come since that was asked last; null if that
+    /// is all.
+    #[wasm_bindgen(js_name = askData, unchecked_return_type = "DataRequest | null")]
+    pub fn ask_data(&mut self) -> JsValue {
+        let Some(DataRequest { dso, addresses }) = self.0.ask_data() else { return JsValue::NULL };
+        let addresses = BigUint64Array::from(addresses.as_slice());
+        columns::object(&[("dso", dso.0.into()), ("addresses", addresses.into())]).into()
+    }
+
+    /// Takes in what is said of addresses that were asked for.
+    #[wasm_bindgen(js_name = takeData)]
+    pub fn take_data(
+        &mut self,
+        dso: u32,
+        addresses: BigUint64Array,
+        #[wasm_bindgen(unchecked_param_type = "DataAnswer")] answer: JsValue,
+    ) -> Result<(), JsValue> {
+        let names = read_columns(&answer);
+        let offsets = get(&answer, "offsets");
+        let offsets = offsets.dyn_ref::<BigUint64Array>().map(BigUint64Array::to_vec);
+        let Identified { identity } = from_js(answer)?;
+        if let (Some(names), Some(offsets)) = (names, offsets) {
+            let offset = |offset: u64| Some(offset).filter(|&offset| offset != NO_OFFSET);
+            let offsets = offsets.into_iter().map(offset).collect();
+            let answer = MatchedObjects { identity, names, offsets };
+            self.0.take_data(DsoId(dso), &addresses.to_vec(), &answer);
+        }
+        Ok(())
+    }
+
     /// Whether samples have copies of their stacks.
     #[wasm_bindgen(getter, js_name = hasStackDumps)]
     pub fn has_stack_dumps(&self) -> bool {
@@ -384,7 +446,7 @@ struct Answered {
     lost: Option<LostInlines>,
 }
 
-/// What of tables is not their bytes.
+/// What of tables is not their bytes, and of answers no column.
 #[derive(Deserialize)]
 struct Identified {
     identity: Identity,
@@ -402,6 +464,8 @@ fn refused(reason: ForceError) -> ForceOutcome {
 }
 
 const NONE: u32 = u32::MAX;
+/// Of a function: no object is as large.
+const NO_OFFSET: u64 = u64::MAX;
 
 fn add_columns(object: &Object, names: &AddressNames) {
     let functions = names.functions.iter().map(String::as_str);

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Findings, ForcedFile, NameAnswer, NameRequest, NotUsed, OfferReport } from "../src/generated/perftab_web.js";
+import type {
+  DataRequest,
+  Findings,
+  ForcedFile,
+  NameAnswer,
+  NameRequest,
+  NotUsed,
+  OfferReport,
+} from "../src/generated/perftab_web.js";
 import type { Call, Reply } from "../src/session/types.ts";
 import type { Told } from "../src/worker/images_protocol.ts";
 import type { ImagesPort, NamedSession } from "../src/worker/images_side.ts";
@@ -100,6 +108,31 @@ class FakeSession implements NamedSession {
   namingProgress(): { done: number; total: number } {
     this.#use();
     return { done: 0, total: 1 };
+  }
+
+  /** DSOs whose files are to be asked for names of data, and those that were named. */
+  dataToAsk: number[] = [];
+  readonly data: number[] = [];
+  #lookedUp: "not" | "half" | "all" = "not";
+
+  /** Done with the second step. */
+  lookUpData(): boolean {
+    this.#use();
+    this.#lookedUp = this.#lookedUp === "not" ? "half" : "all";
+    return this.#lookedUp === "all";
+  }
+
+  askData(): DataRequest | null {
+    this.#use();
+    assert.equal(this.#lookedUp, "all", "it is known where data lay");
+    const dso = this.dataToAsk.shift();
+    return dso === undefined ? null : { dso, addresses: new BigUint64Array(dso) };
+  }
+
+  takeData(dso: number, addresses: BigUint64Array): void {
+    this.#use();
+    assert.equal(addresses.length, dso, "those that were asked for");
+    this.data.push(dso);
   }
 
   forceable(): BigUint64Array<ArrayBuffer> {
@@ -203,6 +236,32 @@ test("no worker begins before a file is given", async () => {
   void side.offer([file], slices());
   await settle();
   assert.equal(workers.length, 1);
+});
+
+test("data gets its names when somebody asks, and no worker begins for that", async () => {
+  const { session, side, workers, worker } = scene();
+  assert.equal(await side.nameData(slices()), false, "no file has come");
+  assert.equal(workers.length, 0);
+  session.dataToAsk = [3, 4];
+  const named = side.nameData(slices());
+  await settle();
+  assert.ok(worker().answer("nameObjects", { identity: {} }));
+  await settle();
+  assert.ok(worker().answer("nameObjects", null));
+  assert.equal(await named, true);
+  assert.deepEqual(session.data, [3], "of the other nothing was said");
+  assert.equal(await side.nameData(slices()), false, "once");
+});
+
+test("data of a profile that is closed gets no names", async () => {
+  const { session, side, worker } = scene();
+  session.dataToAsk = [3];
+  const named = side.nameData(slices());
+  await settle();
+  worker();
+  side.end();
+  session.isClosed = true;
+  await assert.rejects(named, CancelledCall);
 });
 
 test("names are asked for at once, and taken in together when they are wanted", async () => {

@@ -95,10 +95,14 @@ impl Accesses {
         })
     }
 
+    /// The same with its row.
+    pub fn with_row(&self, place: usize) -> Option<(usize, Access)> {
+        Some((self.row.get(place)? as usize, self.get(place)?))
+    }
+
     /// All of them, each with its row.
     pub fn iter(&self) -> impl Iterator<Item = (usize, Access)> + '_ {
-        let row = |place| Some((self.row.get(place)? as usize, self.get(place)?));
-        (0..self.len()).filter_map(row)
+        (0..self.len()).filter_map(|place| self.with_row(place))
     }
 }
 

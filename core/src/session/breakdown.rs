@@ -81,9 +81,7 @@ impl Session {
             self.look_up_data();
         }
         // Trees are made meanwhile, for which the whole session is needed.
-        let known = self.data.take();
-        let none = AccessNames::default();
-        let data = known.as_ref().unwrap_or(&none);
+        let data = &*self.data.names.clone().unwrap_or_default();
         let (profile, symbols, tree, ends) = self.parts_and_ends(&query);
         let filter = Filter::new(profile, &query);
         let observed = Observed { profile, symbols, data, tree, ends };
@@ -92,7 +90,6 @@ impl Session {
         let cost = (measure == Measure::Cost).then(whole);
         let mut rows: Vec<BreakdownRow> =
             rows.into_iter().map(|row| self.breakdown_row(data, keys, &row)).collect();
-        self.data = known;
         sort(&mut rows, order);
         rows.truncate(limit);
         Breakdown { keys: keys.to_vec(), cost, rows }

@@ -16,7 +16,6 @@ use perftab_profile::{
 };
 use perftab_snapshot::Carrier;
 use perftab_views::coverage::{self, DsoUse};
-use perftab_views::data_access::AccessNames;
 use perftab_views::serialize_weight;
 use perftab_views::weights::Sum;
 use serde::Serialize;
@@ -50,6 +49,9 @@ pub struct ProfileInfo {
     /// Those with branches.
     #[serde(serialize_with = "serialize_weight")]
     pub branch_stacks: u64,
+    /// Those that say something of a memory access.
+    #[serde(serialize_with = "serialize_weight")]
+    pub memory_accesses: u64,
     /// Records by type.
     #[cfg_attr(feature = "typescript", tsify(type = "Record<string, number>"))]
     pub records: Map<&'static str, u64>,
@@ -400,6 +402,7 @@ impl Session {
             unfinished_off_cpu: profile.unfinished_off_cpu,
             samples: profile.sample_records(),
             branch_stacks: profile.branch_stacks,
+            memory_accesses: profile.accesses.len() as u64,
             records: profile.records.clone(),
             processes: self.facts.processes,
             threads: self.facts.threads,
@@ -503,14 +506,14 @@ impl Session {
     /// with data that was accessed.
     pub fn wanted(&self) -> Vec<WantedDso> {
         let uses = &self.facts.uses;
-        let with_data = self.data.as_ref().map(AccessNames::wanted).unwrap_or_default();
+        let with_data = self.data.names.as_ref().map(|names| names.wanted()).unwrap_or_default();
         let mut wanted: Vec<WantedDso> = self
             .profile
             .dsos
             .iter()
             .filter(|(id, _)| {
                 let is_sampled = uses[id.index()].samples > 0;
-                is_sampled || with_data.contains_key(id) || self.in_branches.contains(id)
+                is_sampled || with_data.contains(id) || self.in_branches.contains(id)
             })
             .filter(|&(id, _)| {
                 matches!(

@@ -5,6 +5,7 @@
 //! [`Session::admit`], lets frames be named in slices with [`Session::name_frames`], and asks for
 //! views. Calls that take long are cut into slices by the host, so that they can be cancelled.
 
+mod accesses;
 mod answers;
 mod branches;
 mod breakdown;
@@ -58,11 +59,11 @@ use perftab_profile::ingest::{Ingested, RecordCompression};
 use perftab_profile::{DsoId, EmbeddedSymbols, Profile};
 use perftab_snapshot::{Facts, Fidelity};
 use perftab_views::coverage::{FrameUses, Uses};
-use perftab_views::data_access::AccessNames;
 
 pub use perftab_images::{AdmittedFile, NotUsed, OfferReport, OfferStep, UsedFile};
 pub use perftab_profile::ingest::{SampleWatcher, StackDumps, Unpacked, WatchedSample};
 
+pub use accesses::AccessRows;
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
 pub use branches::{
     BranchCell, BranchHistory, BranchPlaces, BranchReading, BranchTable, BranchTableRow, CodeName,
@@ -78,6 +79,7 @@ pub use compare::{
 };
 pub use compare_rows::{ChangeRows, ComparedRows, ComparedTreeRows};
 pub use comparing::ComparisonBuilder;
+pub use data_names::DataRequest;
 pub use diff::{DiffFunction, DiffTotal};
 pub use drawn::{DrawnComparison, DrawnGraph, DrawnTimeOrder};
 pub use export::{Export, ExportStep, USUAL_LIMIT};
@@ -137,8 +139,8 @@ pub struct Session {
     /// What the recording has of that and nobody ran yet: stacks may be unwound into it.
     recorded_code: Vec<CodeTable>,
     unwound: unwinding::Unwound,
-    /// Where the data of memory accesses lay, once somebody has asked.
-    data: Option<AccessNames>,
+    /// Where the data of memory accesses lay, and what is called what there.
+    data: data_names::AccessedData,
     /// What views of time are made from.
     times: times::Times,
     trees: trees::Trees,
@@ -190,7 +192,7 @@ impl Session {
             code_tables: Vec::new(),
             recorded_code: code_tables::recorded(perf_maps),
             unwound: unwinding::Unwound::default(),
-            data: None,
+            data: data_names::AccessedData::default(),
             trees: trees::Trees::default(),
             next_trees: trees::Trees::default(),
             distances: Map::new(),
@@ -268,6 +270,7 @@ impl Session {
     pub(super) fn names_changed(&mut self) {
         self.symbols.let_go_of_readers();
         self.times.names_changed();
+        self.data.known_rows = None;
         self.ranges = ranges::Ranges::default();
         self.trees.names_changed(self.generation);
         self.next_trees = trees::Trees::default();

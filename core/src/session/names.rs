@@ -136,6 +136,7 @@ impl Session {
             works.clear();
         }
         works.retain(|work| work.dso() != dso);
+        self.data.file_came(dso);
         *last_ticket = Ticket(last_ticket.0 + 1);
         works.push(self.symbols.begin(&self.profile, dso, *depth, *last_ticket));
     }

@@ -10,6 +10,7 @@ use perftab_export::ExportRequest;
 use perftab_perfdata::slice::Work;
 use perftab_profile::DsoId;
 use perftab_snapshot::{Rename, ShareOptions, TooSmall};
+use perftab_views::accesses::AccessGroup;
 use perftab_views::dso_users::DsoUsers;
 use perftab_views::filter::TimeRange;
 use perftab_views::function_ref::{DsoRef, FunctionRef, PathPart};
@@ -29,11 +30,11 @@ use serde::{Serialize, Serializer};
 
 use crate::session::report::CoverageWork;
 use crate::session::{
-    CallNodeAround, CallNodeDetail, CallTreeRows, ChangeRows, ChangesRequest, CompareSearch,
-    CompareView, ComparedDetail, ComparedTreeRows, ComparedTrees, Coverage, DrawnComparison,
-    DrawnGraph, DrawnTimeOrder, DsoPairRow, DsoRow, FilteredCoverage, FlameWindow, FunctionRows,
-    HotLines, MarkRows, OccurrenceRequest, Place, ProfileInfo, SandwichFacts, ScanStep,
-    SearchResult, Session, SharedLink, SideTotal, TimeWindow, TreeDetail,
+    AccessRows, CallNodeAround, CallNodeDetail, CallTreeRows, ChangeRows, ChangesRequest,
+    CompareSearch, CompareView, ComparedDetail, ComparedTreeRows, ComparedTrees, Coverage,
+    DrawnComparison, DrawnGraph, DrawnTimeOrder, DsoPairRow, DsoRow, FilteredCoverage, FlameWindow,
+    FunctionRows, HotLines, MarkRows, OccurrenceRequest, Place, ProfileInfo, SandwichFacts,
+    ScanStep, SearchResult, Session, SharedLink, SideTotal, TimeWindow, TreeDetail,
 };
 
 /// What is asked with a question, as a host has it.
@@ -159,6 +160,8 @@ questions! {
         from: u32,
         to: u32
     } -> FunctionRows;
+    /// Memory accesses by what they were of, in order, those from `from` to before `to`.
+    Accesses { query: Query, group_by: AccessGroup, order: FunctionOrder, from: u32, to: u32 } -> AccessRows;
     /// Boxes of one thread over time.
     TimeOrder { query: Query, window: TimeWindow } -> DrawnTimeOrder;
     /// The band between a function's callers and callees, which are trees of a query with `around`; null if no
@@ -337,6 +340,7 @@ fn trees(question: &Question) -> Vec<(Query, TreeDetail)> {
         }
         // Of all times; steps may take samples away: which, only the tree of callees says.
         FilteredCoverage { query }
+        | Accesses { query, .. }
         | Timeline { query, .. }
         | HeatMap { query, .. }
         | HeatCell { query, .. } => match query.steps.iter().any(Transform::drops) {
@@ -448,6 +452,9 @@ fn begin(session: &mut Session, question: &Question) -> Begun {
             let places = *from as usize..*to as usize;
             return functions(query.clone(), *order, group_by.unwrap_or_default(), places);
         }
+        Accesses { query, group_by, order, from, to } => {
+            return accesses(query.clone(), *group_by, *order, *from as usize..*to as usize);
+        }
         Search { query, text } => {
             let (query, pattern) = (query.clone(), Pattern::parse(text));
             return in_slices(session.search_work(&query, &pattern), move |session, found| {
@@ -506,6 +513,34 @@ fn functions(query: Query, order: FunctionOrder, group_by: GroupBy, places: Rang
         let rows = session.functions(&query, order, group_by, places.start, places.end);
         ScanStep::Done(Ok(Answer::Functions(rows)))
     })
+}
+
+/// Where data lay is looked up first, where that is asked for; then all are added up and put in order.
+fn accesses(
+    query: Query,
+    group_by: AccessGroup,
+    order: FunctionOrder,
+    places: Range<usize>,
+) -> Begun {
+    let mut work = None;
+    Begun::Working(Box::new(move |session, rows| {
+        if group_by == AccessGroup::Object
+            && let ScanStep::More { done, total } = session.look_up_some_data(rows)
+        {
+            return Some(ScanStep::More { done, total });
+        }
+        if !session.knows_accesses(&query, group_by, order) {
+            let work = work.get_or_insert_with(|| session.access_rows(&query, group_by, order));
+            if !work.goes_on() {
+                return None;
+            }
+            match work.step(rows) {
+                Some(found) => session.keep_accesses(found),
+                None => return Some(ScanStep::of_more(work.progress())),
+            }
+        }
+        Some(ScanStep::Done(Ok(Answer::Accesses(session.accesses_at(&query, places.clone())))))
+    }))
 }
 
 /// Its sums come first, which are half of it. It begins anew with other names: what steps leave is of names, and so are

@@ -122,7 +122,7 @@ impl Session {
             code_tables: Vec::new(),
             recorded_code: Vec::new(),
             unwound: Default::default(),
-            data: None,
+            data: Default::default(),
             trees: Trees::default(),
             next_trees: Trees::default(),
             distances: Default::default(),

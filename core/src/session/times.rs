@@ -181,7 +181,7 @@ impl Session {
     }
 
     /// The same at once.
-    fn all_left(&mut self, query: &Query) -> RemainingSamples {
+    pub(super) fn all_left(&mut self, query: &Query) -> RemainingSamples {
         loop {
             if let ScanStep::Done(left) = self.left(query, usize::MAX) {
                 return left;

@@ -2,7 +2,8 @@
 
 use perftab_names::{DataNames, DataObject};
 use perftab_perfdata::decode::data_source::{AccessPart, DataSource};
-use perftab_perfdata::map::Map;
+use perftab_perfdata::map::{Map, Set};
+use perftab_perfdata::slice::Slice;
 use perftab_profile::{Access, DsoId, DsoKind, MappedIn, Profile};
 
 /// What accesses are told apart by: a sort key of `perf report --mem-mode`.
@@ -102,34 +103,49 @@ pub struct AccessNames {
 }
 
 impl AccessNames {
-    /// Looks up all accesses of a profile, each in what its process or the kernel had mapped then. Nothing has
-    /// a name.
-    pub fn of(profile: &Profile) -> Self {
+    /// Looks up all accesses of a profile, each in what its process or the kernel had mapped then, in slices of
+    /// accesses. Nothing has a name.
+    pub async fn of(profile: &Profile, slice: &Slice) -> Self {
         let mut kernels = profile.dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::Kernel);
         let kernel = kernels.next().map(|(id, _)| id);
         let mut this = Self { kernel, ..Self::default() };
         let mut known: Map<DataPlace, u32> = Map::new();
-        for (row, access) in profile.accesses.iter() {
-            let place = place(profile, row, access.address);
-            let places = &mut this.places;
-            let number = *known.entry(place).or_insert_with(|| {
-                places.push(place);
-                places.len() as u32 - 1
-            });
-            this.of_access.push(number);
+        let mut all = 0..profile.accesses.len();
+        slice.expect(all.len());
+        while let Some(part) = slice.part(&mut all).await {
+            for (row, access) in part.filter_map(|number| profile.accesses.with_row(number)) {
+                let place = place(profile, row, access.address);
+                let places = &mut this.places;
+                let number = *known.entry(place).or_insert_with(|| {
+                    places.push(place);
+                    places.len() as u32 - 1
+                });
+                this.of_access.push(number);
+            }
         }
         this
     }
 
-    /// The addresses that files of each DSO may name.
-    pub fn wanted(&self) -> Map<DsoId, Vec<u64>> {
-        let mut wanted: Map<DsoId, Vec<u64>> = Map::new();
-        for place in &self.places {
-            if let Some((dso, address)) = self.named_by(*place) {
-                wanted.entry(dso).or_default().push(address);
-            }
-        }
-        wanted
+    /// Where the data of the access of this number lay.
+    pub(super) fn place_of(&self, access: usize) -> Option<DataPlace> {
+        self.places.get(*self.of_access.get(access)? as usize).copied()
+    }
+
+    /// What lies at a place, if it has a name.
+    pub(super) fn object(&self, place: DataPlace) -> Option<(DsoId, DataObject)> {
+        let (dso, address) = self.named_by(place)?;
+        Some((dso, self.names.at(dso, address)?))
+    }
+
+    /// The DSOs whose files may name some of it.
+    pub fn wanted(&self) -> Set<DsoId> {
+        self.places.iter().filter_map(|&place| self.named_by(place)).map(|(dso, _)| dso).collect()
+    }
+
+    /// The addresses that files of a DSO may name.
+    pub fn wanted_of(&self, dso: DsoId) -> Vec<u64> {
+        let named = self.places.iter().filter_map(|&place| self.named_by(place));
+        named.filter(|&(of, _)| of == dso).map(|(_, address)| address).collect()
     }
 
     /// The DSO whose files name what is at a place. No record maps all data of a kernel.
@@ -142,11 +158,8 @@ impl AccessNames {
     pub fn value(&self, profile: &Profile, row: usize, key: AccessKey) -> AccessValue {
         let number = profile.accesses.of_row(row);
         let access = number.and_then(|number| profile.accesses.get(number)).unwrap_or(Access::NONE);
-        let place = || Some(*self.places.get(*self.of_access.get(number?)? as usize)?);
-        let object = || {
-            let (dso, address) = self.named_by(place()?)?;
-            Some((dso, self.names.at(dso, address)?))
-        };
+        let place = || self.place_of(number?);
+        let object = || self.object(place()?);
         match key {
             AccessKey::Part(part) => AccessValue::Part(access.source.only(part)),
             AccessKey::LocalWeight | AccessKey::Weight => AccessValue::Number(access.cost),
@@ -171,7 +184,7 @@ impl AccessNames {
 }
 
 /// Addresses of 64-bit kernels are those of the upper half.
-fn is_of_kernel(address: u64) -> bool {
+pub(super) fn is_of_kernel(address: u64) -> bool {
     address >> 63 == 1
 }
 

@@ -192,6 +192,8 @@ pub enum FunctionKey {
     SelfWeight,
     /// Total, then name.
     Total,
+    /// What one access cost, where rows are memory accesses; others stand by self.
+    Mean,
     /// Name.
     Name,
     /// DSO, then self.
@@ -243,7 +245,7 @@ impl FunctionOrder {
         let by_total = total_a.weight.cmp(&total_b.weight);
         let by_name = || a.by_name(b);
         match self.key {
-            FunctionKey::SelfWeight => {
+            FunctionKey::SelfWeight | FunctionKey::Mean => {
                 directed(by_self).then(directed(by_total)).then_with(by_name)
             }
             FunctionKey::Total => directed(by_total).then(directed(by_self)).then_with(by_name),
@@ -342,8 +344,19 @@ struct FunctionSorting<'a> {
     profile: &'a Profile,
     labels: Labels<'a>,
     order: FunctionOrder,
-    /// By DSO, if that is what they are ordered by first: its place among the names.
+    /// [`dso_places`].
     dso_places: Vec<u64>,
+}
+
+/// By DSO, if that is what rows are ordered by: its place among the names, from 1 on.
+pub(super) fn dso_places(profile: &Profile, order: FunctionOrder) -> Vec<u64> {
+    if order.key != FunctionKey::Dso {
+        return Vec::new();
+    }
+    let mut names: Vec<&str> = profile.dsos.iter().map(|(_, dso)| dso.name()).collect();
+    sort(&mut names);
+    let place = |dso: &Dso| names.partition_point(|name| *name < dso.name()) as u64 + 1;
+    profile.dsos.iter().map(|(_, dso)| place(dso)).collect()
 }
 
 /// What decides first, then second and third: less is before.
@@ -351,13 +364,7 @@ type Numbers = [u64; 3];
 
 impl<'a> FunctionSorting<'a> {
     fn new((profile, symbols): (&'a Profile, &'a Symbols), order: FunctionOrder) -> Self {
-        let mut dso_places = Vec::new();
-        if order.key == FunctionKey::Dso {
-            let mut names: Vec<&str> = profile.dsos.iter().map(|(_, dso)| dso.name()).collect();
-            sort(&mut names);
-            let place = |dso: &Dso| names.partition_point(|name| *name < dso.name()) as u64 + 1;
-            dso_places.extend(profile.dsos.iter().map(|(_, dso)| place(dso)));
-        }
+        let dso_places = dso_places(profile, order);
         Self { profile, labels: Labels::new(profile, symbols), order, dso_places }
     }
 
@@ -369,7 +376,7 @@ impl<'a> FunctionSorting<'a> {
         let (own, total) = (sum.self_sum.weight, sum.total.weight);
         let name = self.labels.name_key(sum.label).number();
         match self.order.key {
-            FunctionKey::SelfWeight => [directed(own), directed(total), name],
+            FunctionKey::SelfWeight | FunctionKey::Mean => [directed(own), directed(total), name],
             FunctionKey::Total => [directed(total), directed(own), name],
             FunctionKey::Name => [directed(name), 0, 0],
             FunctionKey::Dso => {

@@ -4,6 +4,7 @@
 //! same questions and get the same numbers.
 #![forbid(unsafe_code)]
 
+pub mod accesses;
 pub mod binned;
 mod boxes;
 pub mod branches;

@@ -90,6 +90,10 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
         let samples = counted(info.branch_stacks, "sample has them", "samples have them");
         fact("Branches", &format!("{samples}; perftab report -b counts them"))?;
     }
+    if info.memory_accesses > 0 {
+        let samples = counted(info.memory_accesses, "sample has one", "samples have one");
+        fact("Accesses", &format!("{samples}; perftab report --mem-mode counts them"))?;
+    }
     let records = counted(info.lost.events, "record", "records");
     let samples = counted(info.lost.samples, "sample", "samples");
     fact("Lost", &format!("{records}, {samples}"))?;

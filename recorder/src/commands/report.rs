@@ -178,7 +178,9 @@ impl Sort {
         let key = orders.pop().unwrap_or(default);
         let direction = match key {
             FunctionKey::Name | FunctionKey::Dso => SortDirection::Ascending,
-            FunctionKey::SelfWeight | FunctionKey::Total => SortDirection::Descending,
+            FunctionKey::SelfWeight | FunctionKey::Total | FunctionKey::Mean => {
+                SortDirection::Descending
+            }
         };
         let measure = if args.mem_mode { Measure::Cost } else { Measure::Period };
         Ok(Self { rows, order: FunctionOrder { key, direction }, measure })

@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 const USER: u16 = kernel::PERF_RECORD_MISC_USER as u16;
 const SAMPLES: u64 = 60;
 
-/// Two threads, with calls four deep.
+/// Two threads, with calls four deep, and what data they access.
 fn session() -> Session {
-    let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, SAMPLE_TYPE);
+    let access = kernel::PERF_SAMPLE_ADDR | kernel::PERF_SAMPLE_DATA_SRC;
+    let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, SAMPLE_TYPE | access);
     let mut it = Recording::new(Order::Little, vec![Event::new(0, "cpu-clock", attr, 1)]);
     let at = At { pid: 7, tid: 7, time: 1, ..At::default() };
     let file = MappedFile::Inode(8, 1, 5, 0);
@@ -28,9 +29,9 @@ fn session() -> Session {
         let calls = (0..4).map(|depth| 0x1100 + 16 * depth + number % (depth + 1));
         let chain = [context::USER].into_iter().chain(calls).collect();
         let (time, tid, ip) = (100 + number * 10, 7 + (number % 2) as u32, 0x1100);
-        let sample =
-            Sample { misc: USER, ip, pid, tid, time, period: 100, chain, ..Sample::default() };
-        it.sample(0, &sample);
+        let addr = 0x1800 + number % 7;
+        let of = Sample { misc: USER, ip, pid, tid, time, ..Sample::default() };
+        it.sample(0, &Sample { period: 100, addr, chain, ..of });
     }
     open(&it.file()).expect("it opens")
 }
@@ -60,7 +61,7 @@ fn read(question: &Value) -> Result<Question, String> {
 }
 
 /// What is answered, and of each step whether it took a turn. Between two of them something happens.
-fn answer(
+pub fn answer(
     session: &mut Session,
     question: Value,
     rows: usize,
@@ -103,6 +104,9 @@ fn questions() -> Vec<Value> {
         json!({ "callNode": { "query": inverted, "callNode": 1, "most": 4 } }),
         json!({ "occurrence": { "query": query, "request": occurrence } }),
         json!({ "functions": { "query": inverted, "order": order, "from": 0, "to": 9 } }),
+        json!({ "accesses": {
+            "query": dropping, "groupBy": "object", "order": { "key": "mean" }, "from": 0, "to": 9,
+        } }),
         json!({ "search": { "query": query, "text": "11" } }),
         json!({ "timeline": { "query": dropping, "request": timeline } }),
         json!({ "heatMap": { "query": dropping, "request": heat } }),

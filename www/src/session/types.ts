@@ -51,7 +51,7 @@ export const Kind = { Pseudo: 0, Own: 1, System: 2, Kernel: 3, Jit: 4, Unnamed: 
 export const Flag = { Inlined: 1, Forced: 2, Match: 4, Pseudo: 8, Collapsed: 16 } as const;
 
 export interface FunctionsOrder {
-  key: "self" | "total" | "name" | "dso";
+  key: "self" | "total" | "mean" | "name" | "dso";
   descending: boolean;
 }
 
@@ -221,6 +221,8 @@ interface HostProtocol {
   fetchDebuginfod: { args: FetchRequest; result: FetchOutcome };
   /** Names the code of files that were fetched since. Until then views have the names that they had. */
   nameFrames: { args: Record<string, never>; result: null };
+  /** Names the data of memory accesses by files that have come since it was asked last; whether any did. */
+  nameData: { args: Record<string, never>; result: boolean };
   /** Unwinds what files that have come tell how to, and what can be guessed; whether anything could be. */
   unwind: { args: { guesses: CallerGuesses }; result: boolean };
   /** Opens a recording beside the one that is open: it takes the place of another such. */

@@ -17,7 +17,7 @@ import type {
 } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import type { ComparisonState, FunctionGroup, View, ViewState } from "./url.ts";
-import { DEFAULT_VIEW_STATE } from "./url.ts";
+import { DEFAULT_VIEW_STATE, isOfData } from "./url.ts";
 
 /** Where the profile came from; `page` is one embedded in this document, `served` one of `perftab view`. */
 export type Origin = "file" | "sample" | "link" | "page" | "served";
@@ -91,8 +91,14 @@ export const draggedRange = signal<TimeRange | null>(null);
 /** The call node that fills the width of the flame graph; `ALL` for the whole profile. */
 export const zoomRoot = signal<number>(ALL);
 export const functionsOrder = signal<FunctionsOrder>(DEFAULT_VIEW_STATE.order);
-/** What a row of the functions table stands for. */
+/** Whether samples say something of memory accesses. Links and saved pages do not hold that. */
+export const hasAccesses = computed(() => (info.value?.memory_accesses ?? 0) > 0);
+/** What a row of the functions table is to stand for. */
 export const functionsGroup = signal<FunctionGroup>(DEFAULT_VIEW_STATE.groupBy);
+/** What it does stand for: an address may ask for what the profile does not have. */
+export const shownGroup = computed(() =>
+  isOfData(functionsGroup.value) && !hasAccesses.value ? DEFAULT_VIEW_STATE.groupBy : functionsGroup.value,
+);
 /** The function whose lines stand beside the functions; null while callers and callees do. */
 export const linesOf = signal<FunctionRef | null>(DEFAULT_VIEW_STATE.lines);
 /** The tid that the time order shows; null for the heaviest thread. */

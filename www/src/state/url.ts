@@ -16,11 +16,16 @@ import { DEFAULT_QUERY, escaped, Fields, readLines, readQuery, unescaped, writeQ
 export const VIEWS = ["time-order", "flame", "functions", "tree", "heat-map"] as const;
 export type View = (typeof VIEWS)[number];
 
-/** What a row of the functions table stands for. */
-export const FUNCTION_GROUPS = ["function", "file", "dso", "thread"] as const;
-export type FunctionGroup = (typeof FUNCTION_GROUPS)[number];
+/** What a row of the functions table stands for: code or who runs it, or what memory accesses were of. */
+const CODE_GROUPS = ["function", "file", "dso", "thread"] as const;
+const DATA_GROUPS = ["object", "level", "snoop", "tlb", "locked"] as const;
+export type CodeGroup = (typeof CODE_GROUPS)[number];
+export type DataGroup = (typeof DATA_GROUPS)[number];
+export type FunctionGroup = CodeGroup | DataGroup;
 
-const ORDER_KEYS: readonly FunctionsOrder["key"][] = ["self", "total", "name", "dso"];
+export const isOfData = (group: FunctionGroup): group is DataGroup => DATA_GROUPS.some((each) => each === group);
+
+const ORDER_KEYS: readonly FunctionsOrder["key"][] = ["self", "total", "mean", "name", "dso"];
 
 export const BASES = ["share", "per-second", "raw"] as const;
 export const WIDTHS = ["before", "after", "both"] as const;
@@ -153,7 +158,7 @@ function readState(given: readonly Field[]): ReadState {
     lines: readLines(fields),
     search: fields.read("search", base.search, unescaped),
     order: fields.read("order", base.order, readOrder),
-    groupBy: fields.choose("by", FUNCTION_GROUPS, base.groupBy),
+    groupBy: fields.choose("by", [...CODE_GROUPS, ...DATA_GROUPS], base.groupBy),
     comparison: fields.read("compare", base.comparison, readComparison),
     thread: fields.read("thread", base.thread, readThread),
   };

@@ -5,9 +5,9 @@ import { signal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import type { FunctionsOrder } from "../session/types.ts";
 import { openTransformMenu, openTransformMenuAt } from "../shell/ContextMenu.tsx";
-import { functionsGroup, functionsOrder, namesGeneration, phase, query, selection, session } from "../state/app.ts";
+import { functionsOrder, namesGeneration, phase, query, selection, session } from "../state/app.ts";
 import { count, percent } from "../state/format.ts";
-import type { FunctionGroup } from "../state/url.ts";
+import type { CodeGroup, FunctionGroup } from "../state/url.ts";
 import { noSamples } from "./empty.ts";
 import { EmptyView } from "./empty_view.tsx";
 import { findSelectedFunction } from "./find_function.ts";
@@ -17,7 +17,7 @@ import { NameCell, RowsGrid } from "./rows/rows_grid.tsx";
 import { ShareBar } from "./rows/virtual_rows.tsx";
 import { idAt, share } from "./words.ts";
 
-const ROW_HEIGHT = 24;
+export const ROW_HEIGHT = 24;
 
 interface GroupWords {
   name: string;
@@ -27,26 +27,25 @@ interface GroupWords {
   many: string;
 }
 
-const WORDS: Record<FunctionGroup, GroupWords> = {
+const WORDS: Record<CodeGroup, GroupWords> = {
   function: { name: "Function", place: "DSO", one: "function", many: "functions" },
   file: { name: "Source file", place: "DSO", one: "source file", many: "source files" },
   dso: { name: "DSO", place: "", one: "DSO", many: "DSOs" },
   thread: { name: "Thread", place: "Process", one: "thread", many: "threads" },
 };
 
-/** The row that is chosen where rows are no functions: what it is known by, as `FunctionRows` says. */
+/** The row that is chosen where rows are no functions: what it is known by, as its table's rows say. */
 export const chosenRow = signal<{ group: FunctionGroup; id: number; name: string } | null>(null);
 
-export function FunctionsTable(): JSX.Element {
+export function FunctionsTable({ group }: { group: CodeGroup }): JSX.Element {
   const model = functionsTable;
   useSignalEffect(() => {
     const asked = session.value;
     const names = namesGeneration.value;
     if (asked !== null && phase.value.kind === "open") {
-      model.ask({ session: asked, query: query.value, order: functionsOrder.value, groupBy: functionsGroup.value, names });
+      model.ask({ session: asked, query: query.value, order: functionsOrder.value, groupBy: group, names });
     }
   });
-  const group = functionsGroup.value;
   const words = WORDS[group];
   const chosen = chosenRow.value?.group === group ? chosenRow.value.id : null;
   const failure = model.failure.value;
@@ -69,8 +68,9 @@ export function FunctionsTable(): JSX.Element {
         cells={(row) => <Cells row={row} group={group} />}
         selection={selection}
         selected={group === "function" ? (selection.value?.functionId ?? null) : chosen}
-        onSelect={selectRow}
-        onMenu={{ ofRow: openMenu, ofTable: openTransformMenuAt }}
+        onSelect={(row) => selectRow(row, group)}
+        // Only functions can be transformed.
+        onMenu={{ ofRow: group === "function" ? openTransformMenu : () => {}, ofTable: openTransformMenuAt }}
         foot={(visibleTo) => <Foot lastVisible={visibleTo} words={words} />}
       />
     </section>
@@ -91,7 +91,7 @@ function Foot({ lastVisible, words }: { lastVisible: number; words: GroupWords }
   return <p class="table-foot">{all === 0 ? "\u00a0" : `${count(all)} ${all === 1 ? words.one : words.many}${to}`}</p>;
 }
 
-function Header({ name, words, kind }: { name: FunctionsOrder["key"]; words: string; kind: string }): JSX.Element {
+export function Header({ name, words, kind }: { name: FunctionsOrder["key"]; words: string; kind: string }): JSX.Element {
   const { key, descending } = functionsOrder.value;
   const isSorted = key === name;
   return (
@@ -101,7 +101,7 @@ function Header({ name, words, kind }: { name: FunctionsOrder["key"]; words: str
         class="sort"
         onClick={() => {
           // Numbers begin with the largest, names with the first.
-          const first = name === "self" || name === "total";
+          const first = name === "self" || name === "total" || name === "mean";
           functionsOrder.value = { key: name, descending: isSorted ? !descending : first };
         }}
       >
@@ -115,8 +115,7 @@ function Header({ name, words, kind }: { name: FunctionsOrder["key"]; words: str
 }
 
 /** Selects a row, and in the other views its heaviest call node. */
-function selectRow({ columns, index }: FunctionRow): void {
-  const group = functionsGroup.peek();
+function selectRow({ columns, index }: FunctionRow, group: CodeGroup): void {
   const id = idAt(columns.functionId, index);
   const isFunction = group === "function";
   chosenRow.value = isFunction || id === null ? null : { group, id, name: columns.names[index] ?? "" };
@@ -139,14 +138,7 @@ function selectRow({ columns, index }: FunctionRow): void {
   }
 }
 
-/** Only functions can be transformed. */
-function openMenu(at: { x: number; y: number }): void {
-  if (functionsGroup.peek() === "function") {
-    openTransformMenu(at);
-  }
-}
-
-function Cells({ row: { columns, index: at }, group }: { row: FunctionRow; group: FunctionGroup }): JSX.Element {
+function Cells({ row: { columns, index: at }, group }: { row: FunctionRow; group: CodeGroup }): JSX.Element {
   const model = functionsTable;
   const self = columns.self[at] as number;
   return (

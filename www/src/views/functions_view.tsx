@@ -3,8 +3,10 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Splitter } from "../shell/Splitter.tsx";
-import { functionsGroup, session } from "../state/app.ts";
+import { session, shownGroup } from "../state/app.ts";
 import { recallNumber, remember } from "../state/storage.ts";
+import { isOfData } from "../state/url.ts";
+import { DataTable } from "./data_table.tsx";
 import { chosenRow, FunctionsTable } from "./functions_table.tsx";
 import { setDsos, setThreads } from "./query_steps.ts";
 import { Sandwich } from "./sandwich/sandwich_view.tsx";
@@ -15,10 +17,11 @@ const WIDTH = { least: 320, usual: 640, most: 1200 } as const;
 const width = signal(recallNumber("functionsWidth", WIDTH.least, WIDTH.most, WIDTH.usual));
 
 export function FunctionsView(): JSX.Element {
+  const group = shownGroup.value;
   return (
     <div class="functions-view">
       <div class="functions-side" style={{ flexBasis: `${width.value}px` }}>
-        <FunctionsTable />
+        {isOfData(group) ? <DataTable key={group} group={group} /> : <FunctionsTable key={group} group={group} />}
         <Splitter
           label="Width of the functions"
           edge="right"
@@ -31,14 +34,14 @@ export function FunctionsView(): JSX.Element {
           }}
         />
       </div>
-      {functionsGroup.value === "function" ? <Sandwich /> : <NoCallersNotice />}
+      {group === "function" ? <Sandwich /> : <NoCallersNotice />}
     </div>
   );
 }
 
 /** What is no function has no callers; it can be all that is shown. */
 function NoCallersNotice(): JSX.Element {
-  const chosen = chosenRow.value?.group === functionsGroup.value ? chosenRow.value : null;
+  const chosen = chosenRow.value?.group === shownGroup.value ? chosenRow.value : null;
   return (
     <section class="sandwich sandwich-empty" aria-label="Selected row">
       <p class="view-empty" role="status">

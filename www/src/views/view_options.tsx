@@ -4,9 +4,10 @@
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Popover } from "../shell/Popover.tsx";
-import { functionsGroup, query, view } from "../state/app.ts";
+import { functionsGroup, functionsOrder, hasAccesses, query, shownGroup, view } from "../state/app.ts";
 import { step } from "../state/history.ts";
-import type { FunctionGroup } from "../state/url.ts";
+import type { DataGroup, FunctionGroup } from "../state/url.ts";
+import { DEFAULT_VIEW_STATE, isOfData } from "../state/url.ts";
 import { colourBy, rootAt, rowHeight, unnamedCode } from "./options.ts";
 import { setDirection, setGroup, setInlines } from "./query_steps.ts";
 import { expandHottestPath } from "./rows/tree_model.ts";
@@ -42,7 +43,7 @@ export function ViewOptions(): JSX.Element | null {
       return (
         <div class="view-options">
           <Grouping />
-          <Inlines />
+          {isOfData(shownGroup.value) ? <DataBy value={shownGroup.value} /> : <Inlines />}
         </div>
       );
     default:
@@ -68,14 +69,43 @@ function Grouping(): JSX.Element {
   return (
     <Segmented<FunctionGroup>
       label="Group by"
-      value={functionsGroup.value}
+      value={isOfData(shownGroup.value) ? "object" : shownGroup.value}
       choices={[
         ["function", "Functions"],
         ["file", "Source files"],
         ["dso", "DSOs"],
         ["thread", "Threads"],
+        ...(hasAccesses.value ? [["object", "Data"] as const] : []),
       ]}
-      onChoose={(group) => step(() => (functionsGroup.value = group))}
+      onChoose={groupBy}
+    />
+  );
+}
+
+function groupBy(group: FunctionGroup): void {
+  step(() => {
+    functionsGroup.value = group;
+    // Only data has what one access cost.
+    if (!isOfData(group) && functionsOrder.peek().key === "mean") {
+      functionsOrder.value = DEFAULT_VIEW_STATE.order;
+    }
+  });
+}
+
+/** What accesses are told apart by. */
+function DataBy({ value }: { value: DataGroup }): JSX.Element {
+  return (
+    <Choice<DataGroup>
+      label="By"
+      value={value}
+      choices={[
+        ["object", "object"],
+        ["level", "level"],
+        ["snoop", "snoop"],
+        ["tlb", "TLB"],
+        ["locked", "locked"],
+      ]}
+      onChoose={groupBy}
     />
   );
 }

@@ -158,6 +158,7 @@ export class Calls {
       }
       return null;
     },
+    nameData: (_, { slices }) => this.#sideOf(this.#open).nameData(slices),
     unwind: async ({ guesses }, { slices }) => {
       // What two read at once of one session would have the same numbers.
       const before = this.#unwinding;

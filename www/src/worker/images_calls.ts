@@ -42,6 +42,7 @@ export class ImagesCalls {
       return insisted;
     },
     name: (request) => this.#images.name(request),
+    nameObjects: ({ dso, addresses }) => this.#images.nameObjects(dso, addresses),
     codeTables: () => this.#images.takeCodeTables(),
     unwindTables: ({ dso }) => this.#images.unwindTables(dso),
   };

@@ -2,6 +2,8 @@
 // session, and what files turned out to be, which comes before the answer to the call that it came of.
 
 import type {
+  DataAnswer,
+  DataRequest,
   DsoTable,
   Findings,
   ForcedFile,
@@ -39,6 +41,8 @@ export interface ImagesProtocol {
   /** A file that is not the one that ran: what a session is told then. Else what became of it. */
   insist: { args: { dso: number; addresses: BigUint64Array<ArrayBuffer>; file: File }; result: Insisted };
   name: { args: NameRequest; result: NameAnswer };
+  /** Names of data; null if no file of the DSO has any. */
+  nameObjects: { args: DataRequest; result: DataAnswer | null };
   /** What files said of the code of processes, since this was asked last. */
   codeTables: { args: Record<string, never>; result: Uint8Array[] };
   /** How stacks are unwound in a DSO; null if no file tells. */

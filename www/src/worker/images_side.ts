@@ -22,15 +22,18 @@ const ASKED = 1 << 12;
 /** The little of a session that is used here. */
 export type NamedSession = Pick<
   Session,
+  | "askData"
   | "askNames"
   | "dsoTable"
   | "forceable"
   | "hasStackDumps"
+  | "lookUpData"
   | "loseNames"
   | "namingProgress"
   | "prepareNames"
   | "showNames"
   | "takeCodeTables"
+  | "takeData"
   | "takeFindings"
   | "takeForced"
   | "takeNames"
@@ -98,6 +101,24 @@ export class ImagesSide {
     for (const dso of this.#session.unwindable()) {
       this.#session.takeUnwindTables(dso, await this.#call("unwindTables", { dso }, slices));
     }
+  }
+
+  /** Names accessed data by the files that have come since this was called last; whether any did. */
+  async nameData(slices: Slices): Promise<boolean> {
+    this.checkOpen(slices);
+    while (!this.#session.lookUpData(ROWS)) {
+      await slices.breathe({ stage: "counting", done: 0, total: 1 });
+      this.checkOpen(slices);
+    }
+    let isNew = false;
+    for (let request = this.#session.askData(); request !== null; request = this.#session.askData()) {
+      const answer = await this.#call("nameObjects", request, slices);
+      if (answer !== null) {
+        this.#session.takeData(request.dso, request.addresses, answer);
+        isNew = true;
+      }
+    }
+    return isNew;
   }
 
   /** Waits for the names of all files that match so far, and takes them in. */

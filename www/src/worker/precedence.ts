@@ -8,6 +8,7 @@ import { nextTask, SLICE_MS } from "./slices.ts";
 
 /** What the user looks at, or points to, or is about to. */
 const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
+  "accesses",
   "callNode",
   "callNodeDetail",
   "callTreeChildren",
@@ -31,6 +32,7 @@ const BESIDE: ReadonlySet<Method> = new Set<Method>([
   "fetchDebuginfod",
   "filteredCoverage",
   "marks",
+  "nameData",
   "nameFrames",
   "tasks",
   "timeline",
@@ -41,7 +43,7 @@ const BESIDE: ReadonlySet<Method> = new Set<Method>([
 const MADE: ReadonlySet<Method> = new Set<Method>(["export", "share"]);
 
 /** What brings names. */
-const NAMING: ReadonlySet<Method> = new Set<Method>(["fetchDebuginfod", "nameFrames", "unwind"]);
+const NAMING: ReadonlySet<Method> = new Set<Method>(["fetchDebuginfod", "nameData", "nameFrames", "unwind"]);
 
 export const OPENING: ReadonlySet<Method> = new Set<Method>(["open", "openLink", "openUrl", "readSoFar"]);
 

@@ -233,7 +233,7 @@ export class FakeSession implements Session {
     const way = order.direction === "descending" ? -1 : 1;
     const rows = [...byId.values()].sort((a, b) => {
       const difference =
-        order.key === "self"
+        order.key === "self" || order.key === "mean"
           ? a.self - b.self
           : order.key === "total"
             ? a.total - b.total

@@ -3,7 +3,7 @@
 import { computed } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
 import type { FunctionOrder, FunctionRows, FunctionsOrder, Query } from "../../session/types.ts";
-import type { FunctionGroup } from "../../state/url.ts";
+import type { CodeGroup } from "../../state/url.ts";
 import type { LoadedRow } from "./loaded_rows.ts";
 import { LoadedRows } from "./loaded_rows.ts";
 
@@ -11,7 +11,7 @@ export interface FunctionsQuestion {
   session: Session;
   query: Query;
   order: FunctionsOrder;
-  groupBy: FunctionGroup;
+  groupBy: CodeGroup;
   /** `namesGeneration`. */
   names: number;
 }
@@ -45,7 +45,7 @@ export class FunctionsModel extends LoadedRows<FunctionsQuestion, FunctionRows> 
   }
 }
 
-function sessionsOrder({ key, descending }: FunctionsOrder): Required<FunctionOrder> {
+export function sessionsOrder({ key, descending }: FunctionsOrder): Required<FunctionOrder> {
   return { key, direction: descending ? "descending" : "ascending" };
 }
 

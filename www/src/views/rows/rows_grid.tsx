@@ -5,14 +5,13 @@ import type { Signal } from "@preact/signals";
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId } from "preact/hooks";
-import type { Selection } from "../../state/app.ts";
 import { ForcedMark, markedName } from "../forced_name.tsx";
 import { nameClass, swatchClass } from "../words.ts";
 import type { Columns, LoadedRow, LoadedRows } from "./loaded_rows.ts";
 import { RowsBody, useVirtualRows } from "./virtual_rows.tsx";
 import { rowAfterKey } from "./window.ts";
 
-interface Props<Question, Rows extends Columns> {
+interface Props<Question, Rows extends Columns, Selected> {
   model: LoadedRows<Question, Rows>;
   /** As `useVirtualRows` takes it. */
   rowHeight: number;
@@ -22,7 +21,7 @@ interface Props<Question, Rows extends Columns> {
   head: ComponentChildren;
   cells: (row: LoadedRow<Rows>) => ComponentChildren;
   /** What Esc takes back. */
-  selection: Signal<Selection | null>;
+  selection: Signal<Selected | null>;
   /** The selected row's `functionId`; null if no row is. */
   selected: number | null;
   onSelect: (row: LoadedRow<Rows>) => void;
@@ -32,7 +31,7 @@ interface Props<Question, Rows extends Columns> {
   foot?: (visibleTo: number) => JSX.Element;
 }
 
-export function RowsGrid<Question, Rows extends Columns>(props: Props<Question, Rows>): JSX.Element {
+export function RowsGrid<Question, Rows extends Columns, Selected>(props: Props<Question, Rows, Selected>): JSX.Element {
   const { model, selection, selected, onSelect, onMenu } = props;
   void model.newest.value;
   const list = useVirtualRows(model.count.value, props.rowHeight);
