@@ -96,7 +96,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         if args.inverted {
             Callers::new(&mut session, query).write(&mut results, limit)?;
         } else if let Some(breakdown) = &breakdown {
-            rows::write(&mut results, breakdown, report.weight)?;
+            rows::write(&mut results, breakdown, &report)?;
         } else {
             write_table(&mut results, &report)?;
         }

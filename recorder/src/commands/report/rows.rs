@@ -2,37 +2,62 @@
 
 use std::io::{self, Write};
 
-use perftab_core::session::{Breakdown, Cell};
+use perftab_core::session::{Breakdown, BreakdownRow, Cell, Report};
 use perftab_core::{AccessKey, AccessPart, Key};
 
 use super::{FORCED, NAME_WIDTH, file_name};
 use crate::output::{Results, grouped, percent};
 
-/// Prints rows with their share of `weight`: what ended there and what was anywhere there. What accesses
-/// cost is counted where they were; how many there were is printed beside it.
-pub fn write(results: &mut Results, breakdown: &Breakdown, weight: u64) -> io::Result<()> {
+/// Prints rows with their share of the report's weight: what ended there and what was anywhere there. What
+/// accesses cost is counted where they were; how many there were, and what one cost, is printed beside it.
+pub fn write(results: &mut Results, breakdown: &Breakdown, report: &Report<'_>) -> io::Result<()> {
     let keys = &breakdown.keys;
     let rows = &breakdown.rows;
     let titles = keys.iter().map(|&key| title(key)).collect();
     let texts = rows.iter().map(|row| row.cells.iter().map(text).collect());
     let columns = Columns::new(titles, texts);
-    match breakdown.cost {
-        None => writeln!(results, "#  Self    Total   {}", columns.titles())?,
-        Some(cost) => {
-            writeln!(results, "# Shares are of what accesses cost: {}", grouped(cost))?;
+    // Each counts as 1 at least.
+    let means = match breakdown.cost {
+        Some(cost) if cost > report.samples => Means::Shown,
+        _ => Means::LeftOut,
+    };
+    match (breakdown.cost, means) {
+        (None, _) => writeln!(results, "#  Self    Total   {}", columns.titles())?,
+        (Some(_), Means::LeftOut) => {
+            writeln!(results, "# No cost was recorded: shares are of accesses")?;
             writeln!(results, "#  Self  Samples   {}", columns.titles())?;
         }
+        (Some(cost), Means::Shown) => {
+            writeln!(results, "# Shares are of what accesses cost: {}", grouped(cost))?;
+            writeln!(results, "#  Cost  Samples     Mean   {}", columns.titles())?;
+        }
     }
-    let whole = breakdown.cost.unwrap_or(weight) as f64;
+    let whole = breakdown.cost.unwrap_or(report.weight) as f64;
     for (row, texts) in rows.iter().zip(columns.rows()) {
         let share = |part: u64| percent(part as f64, whole);
-        let own = share(row.self_weight);
-        match breakdown.cost {
-            None => writeln!(results, "{own:>7} {:>7}   {texts}", share(row.total))?,
-            Some(_) => writeln!(results, "{own:>7} {:>8}   {texts}", grouped(row.self_samples))?,
+        let (own, samples) = (share(row.self_weight), grouped(row.self_samples));
+        match (breakdown.cost, means) {
+            (None, _) => writeln!(results, "{own:>7} {:>7}   {texts}", share(row.total))?,
+            (Some(_), Means::LeftOut) => writeln!(results, "{own:>7} {samples:>8}   {texts}")?,
+            (Some(_), Means::Shown) => {
+                writeln!(results, "{own:>7} {samples:>8} {:>8}   {texts}", mean(row))?;
+            }
         }
     }
     Ok(())
+}
+
+/// Whether the mean of what accesses cost is a column.
+#[derive(Clone, Copy)]
+enum Means {
+    Shown,
+    LeftOut,
+}
+
+/// What one access cost, as the page writes it.
+fn mean(row: &BreakdownRow) -> String {
+    let mean = row.self_weight as f64 / row.self_samples.max(1) as f64;
+    if mean < 100.0 { format!("{mean:.1}") } else { grouped(mean.round() as u64) }
 }
 
 /// Texts in columns, each as wide as its widest text up to a limit.
