@@ -17,11 +17,16 @@ const SIZE: u64 = 0x1_0000;
 
 /// A recording by a clock, with processes that have memory without a file.
 fn recording(clock: Option<u32>, pids: &[u32]) -> Recording {
+    recording_with(clock, pids, |_| {})
+}
+
+/// The same with another attr.
+fn recording_with(clock: Option<u32>, pids: &[u32], change: impl FnOnce(&mut Attr)) -> Recording {
     let taken = kernel::PERF_SAMPLE_IP
         | kernel::PERF_SAMPLE_TID
         | kernel::PERF_SAMPLE_TIME
         | kernel::PERF_SAMPLE_CALLCHAIN;
-    let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, taken);
+    let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, taken).with(change);
     let mut recording = Recording::new(Order::Little, vec![Event::new(0, "", attr, 1)]);
     recording.feature_string(3, "host").feature_string(6, "x86_64");
     if let Some(clock) = clock {
@@ -288,4 +293,27 @@ fn a_link_keeps_what_processes_said() {
     let row = opened.dsos().into_iter().find(|row| row.kind == "jit").expect("a row");
     assert_eq!(row.status, Status::SelfNamed);
     assert_eq!(stacks(&opened).concat(), ["spoken"]);
+}
+
+#[test]
+fn the_clock_is_known_from_events_where_nothing_else_tells() {
+    let mut dump = Jitdump::new(7, 50, 0);
+    dump.load(60, MEMORY + 0x100, "f", &[1; 0x40]);
+    let dump = dump.file();
+    let opened = |use_clock: u64, clock: i32| {
+        let mut recording = recording_with(None, &[7], |attr| {
+            attr.kernel.set_use_clockid(use_clock);
+            attr.kernel.clockid = clock;
+        });
+        sample(&mut recording, 7, 100, 0x110, &[]);
+        open(&recording.file()).expect("it opens")
+    };
+    let mut session = opened(1, 1);
+    admit(&mut session, "jit-7.dump", &dump).expect("its code");
+    assert_eq!(stacks(&session).concat(), ["f"]);
+    // CLOCK_REALTIME, and a clock that was not chosen.
+    for (use_clock, clock, words) in [(1, 0, "by realtime"), (0, 1, "by perf's own clock")] {
+        let why = refusal(&mut opened(use_clock, clock), "jit-7.dump", &dump);
+        assert!(why.contains(words), "{why}");
+    }
 }

@@ -109,6 +109,8 @@ pub mod flag {
     pub const EXCLUDE_HOST: u64 = 1 << 19;
     /// Guests are not counted.
     pub const EXCLUDE_GUEST: u64 = 1 << 20;
+    /// Times are by the clock of `clockid`.
+    pub const USE_CLOCKID: u64 = 1 << 25;
     /// Build-ids in MMAP2 records, since Linux 5.12.
     pub const BUILD_ID: u64 = 1 << 34;
 }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::attr::{Attr, Presence, SampleLayout, TrailerLayout};
-use perftab_perfdata::decode::features::EventName;
+use perftab_perfdata::decode::features::{EventName, clock_name};
 use perftab_perfdata::decode::header::EventAttr;
 use perftab_perfdata::format::attr::{event_type, flag, read_format};
 
@@ -264,6 +264,16 @@ impl Events {
 
     pub(super) fn attrs(&self) -> impl Iterator<Item = &Attr> {
         self.events.iter().map(|event| &event.attr)
+    }
+
+    /// The clock that all of them were told to use; `None`: none, or several.
+    pub(super) fn clock(&self) -> Option<&'static str> {
+        let clock = |attr: &Attr| {
+            let is_chosen = attr.has_flag(flag::USE_CLOCKID);
+            clock_name(u32::try_from(attr.clock_id).ok().filter(|_| is_chosen)?)
+        };
+        let first = clock(self.attrs().next()?);
+        first.filter(|_| self.attrs().all(|attr| clock(attr) == first))
     }
 
     pub(super) fn layout(&self, event: EventId) -> &SampleLayout {

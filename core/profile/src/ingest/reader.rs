@@ -511,6 +511,8 @@ impl Reader {
         profile.host = self.features.host.clone();
         profile.machine = self.features.machine.clone();
         profile.recorder = self.features.recorder.clone();
+        // perf before 5.10 says it nowhere else.
+        profile.recorder.clock = profile.recorder.clock.or(self.events.clock());
         profile.clocks = self.features.clocks;
         profile.stack_dumps = self.stack_dumps;
         if self.stack_dumps > 0 {
