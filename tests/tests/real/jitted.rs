@@ -1,4 +1,4 @@
-//! Code that Node.js makes, against what perf says of it.
+//! Code that Node.js and Java make, against what perf says of it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,6 +20,18 @@ for (let round = 0; round < 6; round++) {
   rows.sort((one, other) => other.key % 1000 - one.key % 1000);
   fib(22);
   JSON.stringify(rows).match(/x+/g);
+}
+";
+
+/// Recursion that is compiled soon.
+const PROGRAM: &str = "
+public class App {
+    static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+    public static void main(String[] arguments) {
+        long sum = 0;
+        for (int round = 0; round < 2000; round++) sum += fib(22);
+        System.out.println(sum);
+    }
 }
 ";
 
@@ -122,17 +134,38 @@ fn a_perf_map_is_in_the_recording_and_names_what_perf_names() {
         return;
     }
     let folder = TestFolder::new();
-    let (script, recording) = (folder.write("app.js", SCRIPT.as_bytes()), folder.join("perf.data"));
+    let script = folder.write("app.js", SCRIPT.as_bytes());
     let node = ["node", "--perf-basic-prof", "--interpreted-frames-native-stack", text(&script)];
+    perf_map_names_what_perf_names(&folder, &node);
+}
+
+#[test]
+fn a_perf_map_of_java_names_what_perf_names() {
+    const TEST: &str = "a_perf_map_of_java_names_what_perf_names";
+    let are_installed = |tools: [&str; 3]| tools.iter().all(|tool| is_installed(TEST, tool));
+    if !are_installed(["perf", "java", "javac"]) {
+        return;
+    }
+    let folder = TestFolder::new();
+    let source = folder.write("App.java", PROGRAM.as_bytes());
+    run(Command::new("javac").arg("-d").arg(&*folder).arg(&source));
+    let options = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"];
+    let java = ["java", options[0], options[1], "-XX:+PreserveFramePointer", "-cp"];
+    perf_map_names_what_perf_names(&folder, &[&java[..], &[text(&folder), "App"]].concat());
+}
+
+/// Records a command that writes a perf map, and holds its names against the map and against perf.
+fn perf_map_names_what_perf_names(folder: &Path, command: &[&str]) {
+    let recording = folder.join("perf.data");
     let record = ["record", "-e", "cpu-clock:u", "-F", "997", "-g", "-o", text(&recording), "--"];
-    let recorded = perftab(&folder, &[&record[..], &node].concat());
+    let recorded = perftab(folder, &[&record[..], command].concat());
     let said = String::from_utf8_lossy(&recorded.stderr).into_owned();
     assert!(said.contains("the perf maps of 1 process, "), "{said}");
 
-    let theirs = script_by_perf(&folder, &recording);
+    let theirs = script_by_perf(folder, &recording);
     // Not from this machine: it has a copy.
-    let ours = words(&perftab(&folder, &["script", "--no-local", text(&recording)]));
-    let report = perftab(&folder, &["report", "--json", "--no-local", text(&recording)]);
+    let ours = words(&perftab(folder, &["script", "--no-local", text(&recording)]));
+    let report = perftab(folder, &["report", "--json", "--no-local", text(&recording)]);
     let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
     let dsos = report["dsos"].as_array().expect("DSOs");
     let row = dsos.iter().find(|row| row["status"] == "self-named").expect("it names itself");
@@ -144,7 +177,11 @@ fn a_perf_map_is_in_the_recording_and_names_what_perf_names() {
     let mut lines: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for line in map.lines() {
         let mut fields = line.splitn(3, ' ');
-        let mut number = || u64::from_str_radix(fields.next().expect("a number"), 16).expect("hex");
+        let mut number = || {
+            // Java writes the prefix.
+            let digits = fields.next().expect("a number").trim_start_matches("0x");
+            u64::from_str_radix(digits, 16).expect("hex")
+        };
         let (start, size) = (number(), number());
         lines.insert(line, (start, start + size));
     }
