@@ -11,7 +11,8 @@ use perftab_core::session::{
 };
 use perftab_export::{Events, ExportRequest, Format};
 use perftab_images::{
-    CodeTable, Companion, DsoImages, Image, MatchedImage, RecordedIdentities, check_whole,
+    CodeTable, Companion, DsoImages, Image, MadeCodeRules, MatchedImage, RecordedIdentities,
+    UnwoundMachine, check_whole,
 };
 use perftab_names::Symbols;
 use perftab_perfdata::decode::attr::{Attr, SampleLayout, TrailerLayout};
@@ -488,8 +489,14 @@ fn placed(file: &[u8]) {
     }
     let Some(run_time) = profile.run_times().into_iter().next() else { return };
     let met = profile.code_met(&run_time, table.changes());
+    assert!(table.names_twice(&met.known) <= met.known.len() as u64);
     let named = profile.place_code(&run_time, jit, table.changes());
-    assert!(met.known <= met.addresses && (met.known > 0) != named.is_empty());
+    assert!(met.known.len() as u64 <= met.addresses && met.known.is_empty() == named.is_empty());
+    let rules = MadeCodeRules::of(table.clone().into(), UnwoundMachine::X86_64);
+    for (frame, _) in named {
+        let address = profile.frames.get(frame).address;
+        used((table.line_at(address), rules.row(address)));
+    }
 }
 
 /// Two files of one build, what was mapped of it, and whether it is a kernel module: a kind; a count of

@@ -42,6 +42,7 @@ mod placement;
 mod plt;
 mod recorded;
 mod rejection;
+mod rest;
 mod same_code;
 mod split_units;
 mod supplementary;
@@ -52,7 +53,7 @@ mod whole;
 
 pub use address::{FileOffset, Svma};
 pub use asked::{NameAnswer, NameRequest, Ticket};
-pub use code_table::{Clock, CodeTable};
+pub use code_table::{Clock, CodeTable, LeftOut};
 pub use companion::{Companion, MissingUnits};
 pub use content_identity::ContentHashing;
 pub use content_identity::content_hash;
@@ -79,7 +80,7 @@ pub use rejection::{Rejection, SameName};
 pub use supplementary::SupplementaryLink;
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
 pub use unwinding::{
-    AddressBits, Caller, CodeState, NoCaller, Registers, Row, StackMemory, UnwindTables,
-    UnwoundMachine,
+    AddressBits, Caller, CodeState, MadeCodeRules, NoCaller, Registers, Row, StackMemory,
+    UnwindTables, UnwoundMachine,
 };
 pub use whole::check_whole;

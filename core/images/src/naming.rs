@@ -12,10 +12,11 @@ use perftab_perfdata::map::Map;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-use perftab_dsos::{Dso, DsoId, Identity};
+use perftab_dsos::{Dso, DsoId, Identity, MadeCode};
 use serde::{Deserialize, Serialize};
 
 use crate::address::Svma;
+use crate::code_table::CodeTable;
 use crate::demangle::demangle;
 use crate::dso_images::{Build, DsoImages};
 use crate::forced::{ForceError, ForcedNames};
@@ -155,6 +156,22 @@ impl DsoNaming {
         for address in addresses {
             let function = name_at(address).and_then(|name| self.met_function(name, &mut names));
             names.push_one(function);
+        }
+        names
+    }
+
+    /// Names code that a process made as it says: where it is in the file, and the number of its name.
+    pub fn by_code_table(&mut self, table: &CodeTable, code: &[MadeCode]) -> AddressNames {
+        let mut names = AddressNames::of_so_many(code.len());
+        for &MadeCode { offset, name } in code {
+            let name = Some(table.name_of(name)).filter(|name| !name.is_empty());
+            let function = name.and_then(|name| self.met_function(name, &mut names));
+            let (file, line) = table.line_at(offset).unzip();
+            let file = file.filter(|path| !path.is_empty());
+            let file = file.and_then(|path| self.met_file(path.into(), &mut names));
+            let line = line.and_then(NonZeroU32::new);
+            names.levels.push(NamedLevel { function, file, line });
+            names.lengths.push(1);
         }
         names
     }

@@ -202,15 +202,16 @@ impl Ledger {
         self.rows.extend(new.map(|(_, dso)| LedgerRow::new(dso)));
     }
 
-    /// The process says itself what its code is called, in a file; `checked` is a sentence for people.
-    pub fn self_named(&mut self, dso: DsoId, image: &str, checked: String) {
+    /// The process says itself what its code is called, in a file; `checked` is a sentence for people,
+    /// `gives` what the file tells.
+    pub fn self_named(&mut self, dso: DsoId, image: &str, checked: String, gives: &'static str) {
         let row = &mut self.rows[dso.index()];
         row.status = Status::SelfNamed;
         row.reason = Some(checked);
         row.image = Some(image.to_owned());
         row.holds = ImageContents { functions: true, ..ImageContents::default() };
         row.image_holds = row.holds;
-        row.gives = Some(row.holds.sentence());
+        row.gives = Some(gives);
     }
 
     /// A file was refused that has the name of a DSO.

@@ -283,18 +283,13 @@ impl Symbols {
         }
     }
 
-    /// Names frames of a DSO as its process does; `name_of` tells what a number stands for.
-    pub fn self_named<'a>(
-        &mut self,
-        dso: DsoId,
-        named: &[(FrameId, u32)],
-        name_of: impl Fn(u32) -> &'a str,
-    ) {
-        let frames: Vec<FrameId> = named.iter().map(|&(frame, _)| frame).collect();
-        let numbers = named.iter().map(|&(_, name)| u64::from(name));
-        let name_at = |number| Some(name_of(number as u32)).filter(|name| !name.is_empty());
-        let names = DsoNaming::new(dso, NamingDepth::Functions).by_symbols(numbers, name_at);
-        self.name_plainly(dso, &frames, &names, Provenance::SelfNamed);
+    /// Names frames of a DSO as its process does; also their lines, which names of other files than the one that ran
+    /// have not.
+    pub fn self_named(&mut self, dso: DsoId, frames: &[FrameId], names: &AddressNames) {
+        self.name_with(dso, frames, names, Provenance::SelfNamed, |met, level, function| Level {
+            inlining: Inlining::Called,
+            ..met.level(level, function)
+        });
     }
 
     /// Where the frames of a DSO lie that have no name, or one of a file that the user insists on.
@@ -335,12 +330,25 @@ impl Symbols {
         names: &AddressNames,
         provenance: Provenance,
     ) -> usize {
+        self.name_with(dso, frames, names, provenance, |_, _, function| Level::plain(function))
+    }
+
+    /// The same; `level_of` tells what becomes of what an answer has of a function.
+    fn name_with(
+        &mut self,
+        dso: DsoId,
+        frames: &[FrameId],
+        names: &AddressNames,
+        provenance: Provenance,
+        level_of: impl Fn(&MetNames, &NamedLevel, FunctionId) -> Level,
+    ) -> usize {
         let mut met = MetNames::default();
         self.meet(dso, names, provenance, &mut met);
         let mut named = 0;
         for (&frame, levels) in frames.iter().zip(names.by_address()) {
-            if let Some(function) = levels.first().and_then(|level| met.function(level)) {
-                self.replace(frame, function, &[Level::plain(function)]);
+            let Some(level) = levels.first() else { continue };
+            if let Some(function) = met.function(level) {
+                self.replace(frame, function, &[level_of(&met, level, function)]);
                 named += 1;
             }
         }

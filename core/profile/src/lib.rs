@@ -51,7 +51,7 @@ pub use id_table::{IdTable, hash_pair};
 pub use mappings::{MappedIn, Mappings, MappingsKept};
 pub use marks::{Mark, MarkKind, Marks};
 pub use narrow_column::NarrowColumn;
-pub use placed_code::{CodeMet, RunTime};
+pub use placed_code::{CodeInTime, CodeMet, RunTime};
 pub use samples::{Sample, Samples};
 pub use space::Space;
 pub use stacks::Stacks;

@@ -8,7 +8,7 @@
 
 use perftab_dsos::{CodeChange, MadeCode};
 use perftab_perfdata::map::Map;
-use perftab_perfdata::sorting::sort_by_numbers;
+use perftab_perfdata::sorting::{sort, sort_by_numbers};
 
 use crate::mappings::{Mapping, Mappings, OwnFrom, Root};
 use crate::{DsoId, DsoKind, Frame, FrameId, ProcessId, Profile, StackId, Stacks};
@@ -25,34 +25,40 @@ pub struct RunTime {
 }
 
 /// How much of what a process ran is code of which it tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeMet {
-    /// Addresses of its samples in memory without a file.
+    /// Addresses of its samples in memory without a file: how many.
     pub addresses: u64,
-    /// Those of them that were in code of its time in any sample.
-    pub known: u64,
+    /// Those of them that were in code of its time in any sample, in ascending order.
+    pub known: Vec<u64>,
 }
 
-/// The code of a process at a time.
-struct CodeAt<'a> {
-    changes: &'a [CodeChange],
-    /// How many of them there were by then.
+/// The code of a process at a time, of those that its changes lead through.
+pub struct CodeInTime {
+    /// How many changes there were by then.
     passed: usize,
     /// Code by address; its place in a file is here its number among the changes.
     code: Mappings,
     root: Root,
 }
 
-impl<'a> CodeAt<'a> {
-    fn begin(changes: &'a [CodeChange]) -> Self {
-        Self { changes, passed: 0, code: Mappings::default(), root: Root::EMPTY }
+impl Default for CodeInTime {
+    fn default() -> Self {
+        let (code, root) = (Mappings::default(), Root::EMPTY);
+        Self { passed: 0, code, root }
     }
+}
 
-    fn go_to(&mut self, time_nanos: u64) {
+impl CodeInTime {
+    /// The code that there is at a time, by changes in the order of time, each time the same. Going back over
+    /// any begins again.
+    pub fn go_to(&mut self, changes: &[CodeChange], time_nanos: u64) {
+        let last = self.passed.checked_sub(1).and_then(|last| changes.get(last));
+        if last.is_some_and(|change| change.time_nanos > time_nanos) {
+            *self = Self::default();
+        }
         let own = OwnFrom::default();
-        while let Some(change) =
-            self.changes.get(self.passed).filter(|it| it.time_nanos <= time_nanos)
-        {
+        while let Some(change) = changes.get(self.passed).filter(|it| it.time_nanos <= time_nanos) {
             let &CodeChange { start, end, code, .. } = change;
             self.root = self.code.without_any_of(self.root, start..end, own);
             if code.is_some() {
@@ -65,9 +71,9 @@ impl<'a> CodeAt<'a> {
     }
 
     /// The code at an address, and how far behind its beginning that is.
-    fn at(&self, address: u64) -> Option<(MadeCode, u64)> {
+    pub fn at(&self, changes: &[CodeChange], address: u64) -> Option<(MadeCode, u64)> {
         let number = self.code.at(self.root, address)?.page_offset;
-        let change = self.changes.get(number as usize)?;
+        let change = changes.get(number as usize)?;
         Some((change.code?, address.checked_sub(change.start)?))
     }
 }
@@ -97,23 +103,25 @@ impl Profile {
 
     /// How much of what a process ran is in this code. Changes are in the order of time.
     pub fn code_met(&self, run_time: &RunTime, changes: &[CodeChange]) -> CodeMet {
-        let mut code = CodeAt::begin(changes);
+        let mut code = CodeInTime::default();
         // By frame, whether it was in code in any sample; by stack, the changes passed when it was looked at last.
         let mut met: Map<FrameId, bool> = Map::new();
         let mut looked_at: Map<StackId, usize> = Map::new();
         for &row in &run_time.rows {
             let (row, stack) = (row as usize, self.samples.stack[row as usize]);
-            code.go_to(self.samples.time_nanos.at(row));
+            code.go_to(changes, self.samples.time_nanos.at(row));
             if looked_at.insert(stack, code.passed) == Some(code.passed) {
                 continue;
             }
             for frame in self.stacks.frames(stack).filter(|&frame| self.is_open(frame)) {
                 let is_known = met.entry(frame).or_default();
-                *is_known = *is_known || code.at(self.frames.get(frame).address).is_some();
+                *is_known = *is_known || code.at(changes, self.frames.get(frame).address).is_some();
             }
         }
-        let known = met.iter().filter(|&(_, &is_known)| is_known).count();
-        CodeMet { addresses: met.len() as u64, known: known as u64 }
+        let known = met.iter().filter(|&(_, &is_known)| is_known);
+        let mut known: Vec<u64> = known.map(|(&it, _)| self.frames.get(it).address).collect();
+        sort(&mut known);
+        CodeMet { addresses: met.len() as u64, known }
     }
 
     /// Places what a process ran in this code, of which its rows were found since frames changed last, which is `dso`'s. Changes are in the order of time. Tells
@@ -124,17 +132,17 @@ impl Profile {
         dso: DsoId,
         changes: &[CodeChange],
     ) -> Vec<(FrameId, u32)> {
-        let mut code = CodeAt::begin(changes);
+        let mut code = CodeInTime::default();
         let mut names = Map::new();
         // By stack, what it became after so many changes.
         let mut placed: Map<StackId, (usize, StackId)> = Map::new();
         for &row in &run_time.rows {
             let (row, stack) = (row as usize, self.samples.stack[row as usize]);
-            code.go_to(self.samples.time_nanos.at(row));
+            code.go_to(changes, self.samples.time_nanos.at(row));
             let known = placed.get(&stack).filter(|(passed, _)| *passed == code.passed);
             let now = match known {
                 Some(&(_, now)) => now,
-                None => self.placed(stack, dso, &code, &mut names),
+                None => self.placed(stack, dso, (&code, changes), &mut names),
             };
             placed.insert(stack, (code.passed, now));
             if now != stack {
@@ -151,13 +159,13 @@ impl Profile {
         &mut self,
         stack: StackId,
         dso: DsoId,
-        code: &CodeAt<'_>,
+        (code, changes): (&CodeInTime, &[CodeChange]),
         names: &mut Map<FrameId, u32>,
     ) -> StackId {
         let mut frames: Vec<FrameId> = self.stacks.frames(stack).collect();
         for id in &mut frames {
             if self.is_open(*id)
-                && let Some((made, within)) = code.at(self.frames.get(*id).address)
+                && let Some((made, within)) = code.at(changes, self.frames.get(*id).address)
             {
                 let address = made.offset.wrapping_add(within);
                 *id = self.frames.intern(Frame { dso, address });

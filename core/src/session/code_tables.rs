@@ -10,28 +10,34 @@
 
 use std::rc::Rc;
 
-use perftab_dsos::{pid_of_jitdump, pid_of_perf_map};
+use perftab_dsos::{MadeCode, pid_of_jitdump, pid_of_perf_map};
 use perftab_images::{
-    AdmittedFile, Clock, CodeTable, Image, ImageContents, OfferReport, RecordedIdentities,
-    Rejection,
+    AdmittedFile, Clock, CodeTable, DsoNaming, Image, LeftOut, MadeCodeRules, NamingDepth,
+    OfferReport, RecordedIdentities, Rejection, UnwoundMachine,
 };
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::perftab_section::PerfMap;
-use perftab_perfdata::map::Set;
+use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::text::{counted, grouped, printable};
-use perftab_profile::{CodeMet, DsoId, DsoKind, MappedFrom, ProcessId, RunTime};
+use perftab_profile::{CodeMet, DsoId, DsoKind, FrameId, MappedFrom, ProcessId, RunTime};
 use perftab_snapshot::Facts;
 use perftab_views::coverage::Uses;
 
 use super::Session;
 use super::times::Times;
+use super::unwinding::RuledCode;
 
 /// One in so many addresses has to be in code that is told of: else it is that of another run.
 const LEAST_KNOWN: u64 = 10;
 
+/// Tables that are kept until stacks have been unwound.
+const MAX_WAITING: usize = 256;
+
 /// A table that is used.
 pub(super) struct PlacedTable {
-    table: CodeTable,
+    table: Rc<CodeTable>,
+    /// How callers of its code are found, if it tells.
+    rules: Option<Rc<MadeCodeRules>>,
     process: ProcessId,
     dso: DsoId,
 }
@@ -59,21 +65,46 @@ pub(super) fn recorded(perf_maps: Vec<PerfMap>) -> Vec<CodeTable> {
     perf_maps.into_iter().filter_map(table).collect()
 }
 
+/// What a table tells, in words.
+fn sentence(table: &CodeTable) -> &'static str {
+    match table.has_lines() {
+        true => "function names and source lines",
+        false => "function names only",
+    }
+}
+
+/// What of a table is not used, in words that follow others; empty if there is nothing.
+fn left_out(table: &CodeTable) -> String {
+    let LeftOut { of_others, too_large } = table.left_out;
+    let records = |count| counted(count, "record", "records");
+    let mut words = String::new();
+    if of_others > 0 {
+        words += &format!("; {} of other processes left out", records(of_others));
+    }
+    if too_large > 0 {
+        words +=
+            &format!("; {} of lines or unwind tables left out, as too large", records(too_large));
+    }
+    words
+}
+
 /// A table that is to be used: whose it is, and what was checked, in words.
 type Decided = (CodeTable, ProcessId, String);
 
 impl Session {
-    /// Places what the recording has of code, as far as samples ran it.
-    pub(super) fn take_recorded_code(&mut self) {
-        if self.recorded_code.is_empty() {
+    /// Places what waits for stacks that lead to its code, as far as they do: what the recording has, and what was offered.
+    pub(super) fn take_waiting_code(&mut self) {
+        if self.waiting_code.is_empty() {
             return;
         }
         let run_times = self.profile.run_times();
-        let mut decided = Vec::new();
-        for table in std::mem::take(&mut self.recorded_code) {
+        let mut decided = Vec::<Decided>::new();
+        for table in std::mem::take(&mut self.waiting_code) {
             match self.decide(&table, &run_times) {
+                // Of several files of a process the first tells most.
+                Ok((process, _)) if decided.iter().any(|(_, of, _)| *of == process) => {}
                 Ok((process, checked)) => decided.push((table, process, checked)),
-                Err(_) => self.recorded_code.push(table),
+                Err(_) => self.waiting_code.push(table),
             }
         }
         self.place(decided);
@@ -113,17 +144,29 @@ impl Session {
                     for dso in self.of_code_table(&table.name) {
                         self.ledger.note(dso, &table.name, &message);
                     }
+                    self.wait_for_stacks(table);
                     Some(Rejection::CodeTable { message })
                 }
             });
         }
-        let gives = ImageContents { functions: true, ..ImageContents::default() }.sentence();
-        let mut dsos = self.place(decided).into_iter();
+        let gives: Vec<&str> = decided.iter().map(|(table, ..)| sentence(table)).collect();
+        let mut placed = self.place(decided).into_iter().zip(gives);
         let answer = |refused: Option<Rejection>| match refused {
             Some(refused) => Err(refused),
-            None => Ok(AdmittedFile { dsos: dsos.next().into_iter().collect(), gives }),
+            None => {
+                let (dso, gives) = placed.next().unzip();
+                Ok(AdmittedFile { dsos: Vec::from_iter(dso), gives: gives.unwrap_or_default() })
+            }
         };
         answers.into_iter().map(answer).collect()
+    }
+
+    /// Keeps a table to which stacks may lead that are unwound later.
+    fn wait_for_stacks(&mut self, table: CodeTable) {
+        self.waiting_code.retain(|known| known.name != table.name);
+        if self.profile.stack_dumps > 0 && self.waiting_code.len() < MAX_WAITING {
+            self.waiting_code.push(table);
+        }
     }
 
     /// Whose code it is, and what was checked; or why it is of none that was recorded.
@@ -136,12 +179,31 @@ impl Session {
         let (Owner::Mapped(run_time) | Owner::Numbered(run_time)) = owner;
         let process = run_time.process;
         let clock = self.check_clock(table.clock)?;
+        let arch = self.profile.host.arch.as_deref().unwrap_or_default();
+        if !table.may_run_on(arch) {
+            return Err(format!("its code is of another machine than {}", printable(arch)));
+        }
         let CodeMet { addresses, known } = self.profile.code_met(run_time, table.changes());
+        let twice = match table.clock {
+            Clock::Absent => table.names_twice(&known),
+            _ => 0,
+        };
+        let replaced = match twice {
+            0 => String::new(),
+            _ => format!(
+                "; {} of these had other code before, and {} the last name all along (a jitdump \
+                 tells which it was when)",
+                grouped(twice),
+                if twice == 1 { "has" } else { "have" }
+            ),
+        };
+        let known = known.len() as u64;
         let pid = self.profile.threads.process(process).pid;
         let of = format!(
-            "{} of {} in code {clock}",
+            "{} of {} in code {clock}{replaced}{}",
             grouped(known),
-            counted(addresses, "address", "addresses")
+            counted(addresses, "address", "addresses"),
+            left_out(table)
         );
         if known == 0 || known < addresses / LEAST_KNOWN {
             return Err(format!(
@@ -178,8 +240,12 @@ impl Session {
                 ));
             }
             (_, []) => {
+                let so_far = match self.profile.stack_dumps {
+                    0 => "",
+                    _ => " so far: it waits for stacks that are unwound and lead there",
+                };
                 return Err(format!(
-                    "it is of process {pid}, of which no code in memory without a file was recorded \
+                    "it is of process {pid}, of which no code in memory without a file was recorded{so_far} \
                      (in a container a process has another number than outside, where it was \
                      recorded)"
                 ));
@@ -219,7 +285,7 @@ impl Session {
 
     fn table_of_pid(&self, pid: u32) -> Option<&CodeTable> {
         let is_its = |it: &&PlacedTable| self.profile.threads.process(it.process).pid == pid;
-        self.code_tables.iter().find(is_its).map(|it| &it.table)
+        self.code_tables.iter().find(is_its).map(|it| &*it.table)
     }
 
     /// The process that mapped a jitdump of this name, as run times do to have it in the recording.
@@ -271,12 +337,35 @@ impl Session {
             let dsos = &mut Rc::make_mut(&mut self.profile).dsos;
             let dso = dsos.intern(&path, DsoKind::Jit, MappedFrom::Nothing, Some(process));
             self.ledger.extend(&self.profile.dsos);
-            self.ledger.self_named(dso, &table.name, checked);
-            self.code_tables.push(PlacedTable { table, process, dso });
+            self.ledger.self_named(dso, &table.name, checked, sentence(&table));
+            let table = Rc::new(table);
+            let rules = self.rules_of(&table);
+            if rules.is_some() {
+                self.unwound.code_has_rules(&self.profile.dsos, process);
+            }
+            self.code_tables.push(PlacedTable { table, rules, process, dso });
         }
         self.recorded = RecordedIdentities::new(&self.profile.dsos);
         self.frames_changed(known_frames, known_tables);
         self.code_tables[known_tables..].iter().map(|it| it.dso).collect()
+    }
+
+    /// How callers of a table's code are found, where there are stacks for it.
+    fn rules_of(&self, table: &Rc<CodeTable>) -> Option<Rc<MadeCodeRules>> {
+        let machine = UnwoundMachine::of(self.profile.host.arch.as_deref()?)?;
+        let has_use = self.profile.stack_dumps > 0 && table.has_rules();
+        has_use.then(|| MadeCodeRules::of(Rc::clone(table), machine).into())
+    }
+
+    /// The code that processes made and say how its callers are found.
+    pub(super) fn code_with_rules(&self) -> Map<ProcessId, RuledCode> {
+        let mut ruled = Map::new();
+        for PlacedTable { table, rules, process, dso } in &self.code_tables {
+            if let Some(rules) = rules {
+                ruled.insert(*process, RuledCode::new(*dso, Rc::clone(table), Rc::clone(rules)));
+            }
+        }
+        ruled
     }
 
     /// What the DSO of a table is called.
@@ -305,8 +394,15 @@ impl Session {
         self.facts = Facts::with_uses(&self.profile, dsos).into();
         let symbols = self.symbols.change();
         symbols.extend(&self.profile);
-        for (PlacedTable { table, dso, .. }, frames) in named {
-            symbols.self_named(*dso, &frames, |name| table.name_of(name));
+        for (PlacedTable { table, dso, .. }, placed) in named {
+            let frames: Vec<FrameId> = placed.iter().map(|&(frame, _)| frame).collect();
+            let code = placed.iter().map(|&(frame, name)| {
+                let offset = self.profile.frames.get(frame).address;
+                MadeCode { offset, name }
+            });
+            let code: Vec<MadeCode> = code.collect();
+            let mut naming = DsoNaming::new(*dso, NamingDepth::Functions);
+            symbols.self_named(*dso, &frames, &naming.by_code_table(table, &code));
         }
         for embedded in &self.embedded {
             symbols.embedded(&self.profile, embedded);
@@ -315,6 +411,11 @@ impl Session {
         self.name_again(known_frames);
         self.times = Times::default();
         self.names_changed();
+    }
+
+    /// What the tables are called that are used.
+    pub fn used_code_tables(&self) -> impl Iterator<Item = &str> {
+        self.code_tables.iter().map(|it| &*it.table.name)
     }
 
     /// Memory without a file in the processes that would write a perf map or a jitdump of this name; nothing for

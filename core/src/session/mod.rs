@@ -136,8 +136,8 @@ pub struct Session {
     in_branches: Set<DsoId>,
     /// What processes say of their code.
     code_tables: Vec<code_tables::PlacedTable>,
-    /// What the recording has of that and nobody ran yet: stacks may be unwound into it.
-    recorded_code: Vec<CodeTable>,
+    /// What the recording has of that, or was offered, and nobody ran yet: stacks may be unwound into it.
+    waiting_code: Vec<CodeTable>,
     unwound: unwinding::Unwound,
     /// Where the data of memory accesses lay, and what is called what there.
     data: data_names::AccessedData,
@@ -190,7 +190,7 @@ impl Session {
             embedded: Vec::new(),
             in_branches: Set::new(),
             code_tables: Vec::new(),
-            recorded_code: code_tables::recorded(perf_maps),
+            waiting_code: code_tables::recorded(perf_maps),
             unwound: unwinding::Unwound::default(),
             data: data_names::AccessedData::default(),
             trees: trees::Trees::default(),
@@ -204,7 +204,7 @@ impl Session {
         for symbols in embedded {
             session.admit_embedded(symbols);
         }
-        session.take_recorded_code();
+        session.take_waiting_code();
         session.say_what_can_be_unwound();
         session
     }

@@ -120,7 +120,7 @@ impl Session {
             embedded: Vec::new(),
             in_branches: Set::new(),
             code_tables: Vec::new(),
-            recorded_code: Vec::new(),
+            waiting_code: Vec::new(),
             unwound: Default::default(),
             data: Default::default(),
             trees: Trees::default(),

@@ -11,6 +11,7 @@
 //! own user's or ours: `/tmp` is everybody's. Its last line must be from while the process lived, if it still does, and
 //! else from while it was recorded. The session holds it against what ran.
 
+use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use perftab_core::session::{CodeWanted, RecordedJitdump, Session};
-use perftab_core::{CodeTable, Image, pid_of_jitdump};
+use perftab_core::{CodeTable, Image, pid_of_jitdump, pid_of_perf_map};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
@@ -31,13 +32,18 @@ const PROCESSES_MAX: usize = 1024;
 /// A file that a process may have written.
 struct Candidate {
     pid: u32,
+    /// As it calls itself.
+    own_pid: u32,
     path: PathBuf,
     file: File,
 }
 
-/// Gives the session what processes say of their code. `written` is when the recording was written last.
-pub fn offer(session: &mut Session, written: Option<SystemTime>) {
-    if let Some(wanted) = session.code_wanted() {
+/// Gives the session what processes say of their code, those that were not looked for before. `written` is when the
+/// recording was written last.
+pub fn offer(session: &mut Session, written: Option<SystemTime>, known: &mut HashSet<u32>) {
+    if let Some(mut wanted) = session.code_wanted() {
+        wanted.pids.retain(|&pid| known.insert(pid));
+        wanted.jitdumps.retain(|jitdump| wanted.pids.contains(&jitdump.pid));
         // Why any is refused stands in the ledger.
         session.take_code_tables(find(&wanted, written));
     }
@@ -45,10 +51,14 @@ pub fn offer(session: &mut Session, written: Option<SystemTime>) {
 
 /// What processes say of their code, jitdumps first. `written` is when the recording was written last.
 pub fn find(wanted: &CodeWanted, written: Option<SystemTime>) -> Vec<CodeTable> {
-    let table = |Candidate { pid, path, file }: Candidate| {
+    let table = |Candidate { pid, own_pid, path, file }: Candidate| {
         let source = Box::new(FileSource::new(file).ok()?);
         let image = Image::open(&path.to_string_lossy(), source).ok()?;
         let mut table = image.code_table()?.ok()?;
+        // A process may map what another one has written.
+        if table.pid.is_some_and(|said| ![pid, own_pid].contains(&said)) {
+            return None;
+        }
         table.pid = Some(pid);
         Some(table)
     };
@@ -60,13 +70,13 @@ fn jitdumps(wanted: &CodeWanted) -> Vec<Candidate> {
     let found = wanted.jitdumps.iter().take(PROCESSES_MAX).filter_map(|jitdump| {
         let RecordedJitdump { pid, ref path, inode } = *jitdump;
         // What a stranger's recording has for a path may be none.
-        pid_of_jitdump(path)?;
+        let own_pid = pid_of_jitdump(path)?;
         let below_root = Path::new(path).strip_prefix("/").ok()?;
         let is_it = |file: &File| file.metadata().is_ok_and(|it| it.ino() == inode);
         let (path, file) = open_below_root(pid, below_root)
             .filter(|(_, file)| is_it(file))
             .or_else(|| Some((path.into(), open_itself(Path::new(path)).filter(is_it)?)))?;
-        Some(Candidate { pid, path, file })
+        Some(Candidate { pid, own_pid, path, file })
     });
     found.collect()
 }
@@ -92,7 +102,8 @@ fn perf_maps(wanted: &CodeWanted, written: Option<SystemTime>) -> Vec<Candidate>
             ));
             return None;
         }
-        Some(Candidate { pid, path, file })
+        let own_pid = pid_of_perf_map(&path.to_string_lossy()).unwrap_or(pid);
+        Some(Candidate { pid, own_pid, path, file })
     });
     found.collect()
 }

@@ -39,14 +39,16 @@ pub enum Offered {
 
 impl NamedReport {
     /// What is of no use is said of a file, not of each file of a folder. `waiting` has what still
-    /// waits for another file: the rest of what did is used.
-    pub fn named(&self, waiting: &HashSet<&str>) -> NamedFile {
+    /// waits for another file: the rest of what did is used. So is `used_code`, which may have waited for stacks.
+    pub fn named(&self, waiting: &HashSet<&str>, used_code: &HashSet<&str>) -> NamedFile {
         let name = self.path.display();
         let came = |report: &OfferReport| {
             let mut report = report.clone();
             let not_used = report.not_used.len();
             report.not_used.retain(|refused| {
-                refused.reason != Rejection::NotNamedYet || waiting.contains(&*refused.name)
+                let waits = waiting.contains(&*refused.name);
+                let was_used = used_code.contains(&*refused.name);
+                (refused.reason != Rejection::NotNamedYet || waits) && !was_used
             });
             (not_used > report.not_used.len() || !report.used.is_empty(), report)
         };

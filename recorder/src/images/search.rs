@@ -77,19 +77,21 @@ pub fn name_frames_with(
         search.offer_local(places);
     }
     let written = recording.and_then(Recording::written);
+    let mut known = HashSet::new();
     for &guesses in args.guesses() {
         search.session.guess_callers(guesses);
         loop {
             search.unwind(recording, places.as_ref())?;
+            if places.is_some() {
+                // Unwound stacks lead to more of it, and it may tell how they go on.
+                code_of_processes::offer(search.session, written, &mut known);
+                search.unwind(recording, places.as_ref())?;
+            }
             // Stacks may go on in what comes, and lead to other files.
             if !search.fetch(Client::new(images, Patience::OfCommand))? {
                 break;
             }
         }
-    }
-    if !images.no_local {
-        // Unwound stacks lead to more of it.
-        code_of_processes::offer(search.session, written);
     }
     search.session.forget_held();
     search.find_supplementary(images)?;
@@ -101,7 +103,8 @@ pub fn name_frames_with(
         resolve(search.session);
     }
     let waiting: HashSet<&str> = search.session.waiting_files().collect();
-    named.iter().for_each(|file| say(file.named(&waiting)));
+    let used_code: HashSet<&str> = search.session.used_code_tables().collect();
+    named.iter().for_each(|file| say(file.named(&waiting, &used_code)));
     forced::force(session, args)
 }
 

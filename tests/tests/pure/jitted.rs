@@ -296,6 +296,31 @@ fn a_link_keeps_what_processes_said() {
 }
 
 #[test]
+fn a_perf_map_that_names_an_address_twice_says_so() {
+    let mut recording = recording(None, &[7]);
+    for at in [0x110, 0x210, 0x310] {
+        sample(&mut recording, 7, 100, at, &[]);
+    }
+    let mut session = open(&recording.file()).expect("it opens");
+    let line = |at: u64, size: u64, name: &str| format!("{:x} {size:x} {name}\n", MEMORY + at);
+    let map = [
+        line(0x100, 0x40, "first"),
+        line(0x200, 0x40, "same"),
+        // Over a part of it, and behind it.
+        line(0x108, 0x20, "second"),
+        line(0x320, 0x40, "beside"),
+        line(0x300, 0x20, "alone"),
+        line(0x200, 0x40, "same"),
+    ];
+    let dso = admit(&mut session, "perf-7.map", map.concat().as_bytes()).expect("its code");
+    assert_eq!(stacks(&session).concat(), ["second", "same", "alone"]);
+    let reason = "named by process 7 itself, checked: pid, no clock, 3 of 3 addresses in code of its \
+                  process; 1 of these had other code before, and has the last name all along (a \
+                  jitdump tells which it was when)";
+    assert_eq!(row_of(&session, dso).reason.as_deref(), Some(reason));
+}
+
+#[test]
 fn the_clock_is_known_from_events_where_nothing_else_tells() {
     let mut dump = Jitdump::new(7, 50, 0);
     dump.load(60, MEMORY + 0x100, "f", &[1; 0x40]);
@@ -316,4 +341,18 @@ fn the_clock_is_known_from_events_where_nothing_else_tells() {
         let why = refusal(&mut opened(use_clock, clock), "jit-7.dump", &dump);
         assert!(why.contains(words), "{why}");
     }
+}
+
+#[test]
+fn code_of_a_child_in_the_same_jitdump_is_left_out() {
+    let mut recording = recording(Some(MONOTONIC), &[7]);
+    sample(&mut recording, 7, 100, 0x110, &[]);
+    let mut dump = Jitdump::new(7, 50, 0);
+    dump.load(60, MEMORY + 0x100, "own", &[1; 0x40]);
+    dump.load_of(8, 70, MEMORY + 0x100, "child", &[1; 0x40]);
+    let mut session = open(&recording.file()).expect("it opens");
+    let dso = admit(&mut session, "jit-7.dump", &dump.file()).expect("its code");
+    assert_eq!(stacks(&session).concat(), ["own"]);
+    let reason = row_of(&session, dso).reason.expect("what was checked");
+    assert!(reason.ends_with("; 1 record of other processes left out"), "{reason}");
 }

@@ -10,6 +10,7 @@ mod forms;
 mod frame_pointers;
 mod images_side;
 mod jitted;
+mod jitted_stacks;
 mod link_times;
 mod link_vectors;
 mod memory_accesses;

@@ -3,7 +3,7 @@
 
 use perf_event_open_sys::bindings as kernel;
 use perftab_core::DsoKind;
-use perftab_core::session::{CallerGuesses, Opening, Session, StackDumps};
+use perftab_core::session::{CallerGuesses, Opening, Session, StackDumps, Unwinding};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::error::WarningKind;
 use perftab_tests::open::open;
@@ -22,10 +22,10 @@ const X86_64: u64 = 1 << 6 | 1 << 7 | 1 << 8;
 const ARM64: u64 = 0b1111 << 29;
 
 /// A function with its rules: where it begins, how long it is, and call frame instructions.
-type Function<'a> = (u64, u64, &'a [u8]);
+pub type Function<'a> = (u64, u64, &'a [u8]);
 
 /// `.debug_frame` (DWARF 5, section 6.4.1, as of version 4).
-fn debug_frame(returns: u8, common: &[u8], functions: &[Function<'_>]) -> Vec<u8> {
+pub fn debug_frame(returns: u8, common: &[u8], functions: &[Function<'_>]) -> Vec<u8> {
     let entry = |body: Vec<u8>| {
         let mut entry = body;
         entry.resize(entry.len().next_multiple_of(8) + 4, 0);
@@ -126,8 +126,15 @@ fn unwound(recording: &Recording, file: Vec<u8>) -> Session {
 }
 
 /// Unwinds what can be, once.
-fn unwind(session: &mut Session, bytes: &[u8]) {
+pub fn unwind(session: &mut Session, bytes: &[u8]) {
     let unwinding = session.unwinding().expect("there are stacks");
+    show(&unwinding, bytes);
+    session.take_unwound(unwinding);
+    assert!(session.unwinding().is_none(), "all has been looked at");
+}
+
+/// Shows all samples to what unwinds them.
+pub fn show(unwinding: &Unwinding, bytes: &[u8]) {
     let source = SliceSource::new(bytes);
     let opening = Opening::new(&[&source]).expect("it opens");
     let mut replay = opening.replay(StackDumps::Shown, unwinding.watcher());
@@ -135,8 +142,6 @@ fn unwind(session: &mut Session, bytes: &[u8]) {
         replay.push(&bytes[wanted.offset as usize..][..wanted.length as usize]);
     }
     replay.finish();
-    session.take_unwound(unwinding);
-    assert!(session.unwinding().is_none(), "all has been looked at");
 }
 
 /// The stack of a sample as places in the code, innermost first.

@@ -37,20 +37,20 @@ public class App {
 
 /// A word of a call chain, as `perf script` and `perftab script` print it.
 #[derive(Debug)]
-struct Word {
-    address: String,
-    name: String,
-    dso: String,
+pub struct Word {
+    pub address: String,
+    pub name: String,
+    pub dso: String,
 }
 
-fn run(command: &mut Command) -> Output {
+pub fn run(command: &mut Command) -> Output {
     let output = until_the_kernel_lets(command).expect("it runs");
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     output
 }
 
 /// By sample, the words; those that were inlined are none.
-fn words(printed: &Output) -> Vec<Vec<Word>> {
+pub fn words(printed: &Output) -> Vec<Vec<Word>> {
     let mut samples: Vec<Vec<Word>> = Vec::new();
     for line in String::from_utf8_lossy(&printed.stdout).lines() {
         let Some(word) = line.strip_prefix('\t') else {
@@ -70,13 +70,13 @@ fn words(printed: &Output) -> Vec<Vec<Word>> {
     samples
 }
 
-fn script_by_perf(home: &Path, recording: &Path) -> Vec<Vec<Word>> {
+pub fn script_by_perf(home: &Path, recording: &Path) -> Vec<Vec<Word>> {
     let fields = ["-F", "tid,time,ip,sym,dso", "--no-inline"];
     let mut command = Command::new("perf");
     words(&run(command.args(["script", "-i"]).arg(recording).args(fields).env("HOME", home)))
 }
 
-fn perftab(folder: &Path, arguments: &[&str]) -> Output {
+pub fn perftab(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(perftab_binary());
     run(command
         .args(arguments)
@@ -89,7 +89,7 @@ fn has_all(test: &str) -> bool {
     is_installed(test, "perf") && is_installed(test, "node")
 }
 
-fn text(path: &Path) -> &str {
+pub fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 

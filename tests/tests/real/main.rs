@@ -13,6 +13,7 @@ mod event_names;
 mod exports;
 mod features;
 mod jitted;
+mod jitted_stacks;
 mod kernel_code;
 mod link_sizes;
 mod memory_accesses;

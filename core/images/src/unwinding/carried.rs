@@ -15,6 +15,7 @@ use crate::code_ranges::CodeRanges;
 use crate::dwarf::Budget;
 use crate::elf::Segment;
 use crate::placement::OwnedPlacement;
+use crate::rest::Rest;
 
 impl UnwindTables {
     /// All of them but [`Self::identity`].
@@ -54,7 +55,7 @@ impl UnwindTables {
         let entry = rest.number()?;
         let place = match rest.number()? {
             u64::MAX => OwnedPlacement::Slide(rest.number()?),
-            count => OwnedPlacement::Segments(rest.all(count, Rest::segment)?.into()),
+            count => OwnedPlacement::Segments(rest.all(count, segment)?.into()),
         };
         let mut tables = Vec::new();
         while !rest.0.is_empty() {
@@ -83,37 +84,9 @@ impl UnwindTables {
     }
 }
 
-/// What is still to be read.
-struct Rest<'a>(&'a [u8]);
-
-impl<'a> Rest<'a> {
-    fn take(&mut self, length: u64) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        self.take(8)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
-    }
-
-    fn numbers<const N: usize>(&mut self) -> Option<[u64; N]> {
-        let mut numbers = [0; N];
-        for number in &mut numbers {
-            *number = self.number()?;
-        }
-        Some(numbers)
-    }
-
-    /// So many of a kind, each of which takes some bytes.
-    fn all<T>(&mut self, count: u64, each: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        (0..count).map(|_| each(self)).collect()
-    }
-
-    fn segment(&mut self) -> Option<Segment> {
-        let [flags, offset, address, file_size] = self.numbers()?;
-        let flags = elf::ProgramFlags(flags as u32);
-        let (kind, memory_size, align) = (elf::PT_LOAD, file_size, 0);
-        Some(Segment { kind, flags, offset, address, file_size, memory_size, align })
-    }
+fn segment(rest: &mut Rest<'_>) -> Option<Segment> {
+    let [flags, offset, address, file_size] = rest.numbers()?;
+    let flags = elf::ProgramFlags(flags as u32);
+    let (kind, memory_size, align) = (elf::PT_LOAD, file_size, 0);
+    Some(Segment { kind, flags, offset, address, file_size, memory_size, align })
 }

@@ -2,17 +2,20 @@
 //! function has for it (`.eh_frame`, `.debug_frame`; DWARF 5, section 6.4).
 //!
 //! A [`Row`] holds the rules for one instruction, and is all that a step needs: it refers to no file. So whoever walks
-//! a stack may be elsewhere than the files are. Rows come only from files that passed the gate.
+//! a stack may be elsewhere than the files are. Rows come only from files that passed the gate, and of code that a process
+//! made from what it says itself ([`MadeCodeRules`]).
 //!
 //! What the rules do not say is not guessed: a register that a call may have changed has no value in the caller. A
 //! library that guesses by frame pointers there (framehop) cannot tell a right caller from a wrong one.
 
 mod carried;
 mod expression;
+mod made;
 mod registers;
 mod row;
 mod tables;
 
+pub use made::MadeCodeRules;
 pub use registers::{AddressBits, Registers, UnwoundMachine};
 pub use row::{Caller, CodeState, NoCaller, Row, StackMemory};
 pub use tables::UnwindTables;

@@ -213,7 +213,7 @@ impl Table {
         })
     }
 
-    fn row(&self, address: u64, memory: &mut UnwindContext<usize>) -> Option<Row> {
+    pub fn row(&self, address: u64, memory: &mut UnwindContext<usize>) -> Option<Row> {
         let functions = self.functions();
         let next = functions.partition_point(|function| function.start <= address);
         let function = functions.get(next.checked_sub(1)?)?;

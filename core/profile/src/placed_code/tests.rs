@@ -117,8 +117,11 @@ fn each_frame_is_placed_by_its_process_and_time() {
             }
         }
         let never = unknown.iter().filter(|(frame, ())| !known.contains_key(*frame)).count() as u64;
-        let known = known.len() as u64;
-        let expected = CodeMet { addresses: known + never, known };
+        let addresses = known.len() as u64 + never;
+        let known = known.keys().map(|&frame| before.frames.get(frame).address);
+        let mut known: Vec<u64> = known.collect();
+        sort(&mut known);
+        let expected = CodeMet { addresses, known };
         assert_eq!(met, expected);
         // Once more, nothing is left to place.
         let stacks: Vec<StackId> =

@@ -9,6 +9,7 @@
 //! read ─▶ session.unwinding() ─▶ each sample again ─▶ session.take_unwound() ─▶ files for wanted DSOs ─▶ again
 //! ```
 
+mod made_code;
 mod said;
 mod walker;
 
@@ -20,11 +21,12 @@ use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort_by_key, sort_by_numbers};
 use perftab_profile::{
-    DsoId, Event, EventOrigin, FrameId, MappingsKept, Profile, PseudoFrame, StackId, Stacks,
-    ThreadId,
+    Dso, DsoId, DsoKind, Dsos, Event, EventOrigin, FrameId, MappingsKept, ProcessId, Profile,
+    PseudoFrame, StackId, Stacks, ThreadId,
 };
 use serde::Deserialize;
 
+pub(super) use made_code::RuledCode;
 use walker::{Due, HeldWalk, Tables, Walker};
 
 use super::{SampleWatcher, Session, WatchedSample};
@@ -112,6 +114,12 @@ impl Unwound {
     /// A file of a DSO has come.
     pub fn add_unwindable(&mut self, dso: DsoId) {
         self.unwindable.insert(dso);
+    }
+
+    /// It is said how the callers are found of code that a process made: of stacks that stop in its memory without a file.
+    pub fn code_has_rules(&mut self, dsos: &Dsos, process: ProcessId) {
+        let memory = |dso: &Dso| dso.kind == DsoKind::Anon && dso.process == Some(process);
+        self.fresh.extend(dsos.iter().filter(|(_, dso)| memory(dso)).map(|(id, _)| id));
     }
 
     /// Time off the CPU has the stack of the sample at the switch, which is the thread's last one before it.
@@ -342,7 +350,9 @@ impl Session {
         let profile = &self.profile;
         let machine = self.machine().ok().filter(|_| profile.stack_dumps > 0)?;
         let Unwound { tables, guesses, .. } = &self.unwound;
-        Some(Walker::new(machine, Rc::clone(profile), tables.clone(), *guesses))
+        let mut walker = Walker::new(machine, Rc::clone(profile), tables.clone(), *guesses);
+        walker.made = self.code_with_rules();
+        Some(walker)
     }
 
     /// Takes in what was unwound. Frames that are new are to be named.
@@ -389,7 +399,7 @@ impl Session {
         stacks.drop_index();
         (profile.frames, profile.stacks) = (frames, stacks);
         self.frames_changed(known_frames, 0);
-        self.take_recorded_code();
+        self.take_waiting_code();
         self.say_what_is_not_unwound();
     }
 

@@ -9,10 +9,10 @@ use perftab_images::{
 use perftab_perfdata::decode::sample_tail::{RegisterAbi, UserStack};
 use perftab_perfdata::map::{Map, Set};
 use perftab_profile::{
-    DsoId, DsoKind, Frame, FrameId, Frames, Profile, PseudoFrame, Space, StackId, Stacks,
+    DsoId, DsoKind, Frame, FrameId, Frames, ProcessId, Profile, PseudoFrame, Space, StackId, Stacks,
 };
 
-use super::{CallerGuesses, StackEnd, UnwoundRow, WatchedSample};
+use super::{CallerGuesses, RuledCode, StackEnd, UnwoundRow, WatchedSample};
 use crate::session::frame_places::FramePlaces;
 
 /// Frames that a stack may have beside one for each eight bytes of its copy, which is what a call takes.
@@ -32,6 +32,8 @@ pub(super) struct Walker {
     machine: UnwoundMachine,
     pub profile: Rc<Profile>,
     tables: Tables,
+    /// Code that processes made and say how its callers are found.
+    pub made: Map<ProcessId, RuledCode>,
     pub guesses: CallerGuesses,
     /// The DSO of frames that say how a stack was unwound.
     remarks: Option<DsoId>,
@@ -57,6 +59,8 @@ pub(super) struct Walker {
 /// How far a stack was walked.
 struct Walk {
     space: Space,
+    process: ProcessId,
+    time_nanos: u64,
     registers: Registers,
     /// Where the next rules are looked up.
     lookup: u64,
@@ -169,6 +173,7 @@ impl Walker {
         Self {
             machine,
             tables,
+            made: Map::new(),
             guesses,
             remarks: PseudoFrame::known_unwinding_in(&profile.dsos),
             frames: profile.frames.clone(),
@@ -284,8 +289,11 @@ impl Walker {
             .and_then(|known| Registers::new(self.machine, bits, |number| known.get(number)));
         let Some(registers) = registers else { return Some((StackEnd::NoRegisters, None)) };
         let dump = Dump { start: registers.stack_pointer(), bytes };
+        let row = self.profile.samples.get(sample.row)?;
         let mut walk = Walk {
             space,
+            process: self.profile.threads.thread(row.thread).process,
+            time_nanos: row.time_nanos,
             lookup: registers.instruction_pointer(),
             registers,
             state: CodeState::Interrupted,
@@ -304,8 +312,9 @@ impl Walker {
             let Some(frame) = self.place(walk.space, walk.lookup) else { return StackEnd::Lost };
             self.walked.push(frame);
             self.addresses.push(walk.registers.instruction_pointer());
-            let dso = self.frames.get(frame).dso;
-            let stopped = match self.rule(frame) {
+            let ruled = self.made_code(walk, frame).unwrap_or(frame);
+            let dso = self.frames.get(ruled).dso;
+            let stopped = match self.rule(ruled, walk.process) {
                 Rule::Row(number) => Ok(number),
                 Rule::NotCovered => Err(StackEnd::NotCovered(dso)),
                 Rule::NoTables | Rule::NotAsked => Err(StackEnd::NoTables(dso)),
@@ -374,7 +383,19 @@ impl Walker {
         self.places.frame(&self.profile, &mut self.frames, space, address)
     }
 
-    fn rule(&mut self, frame: FrameId) -> Rule {
+    /// The frame of code of its time, of a frame in memory without a file: there are rules for that.
+    fn made_code(&mut self, walk: &Walk, frame: FrameId) -> Option<FrameId> {
+        let code = self.made.get_mut(&walk.process)?;
+        let Frame { dso, address } = self.frames.get(frame);
+        if self.profile.dsos.get(dso).kind != DsoKind::Anon {
+            return None;
+        }
+        let made = code.frame(walk.time_nanos, address)?;
+        Some(self.frames.intern(made))
+    }
+
+    /// The rule for a frame of this process.
+    fn rule(&mut self, frame: FrameId, process: ProcessId) -> Rule {
         let Rules { of_frames, rows, numbers } = &mut self.rules;
         if frame.index() >= of_frames.len() {
             of_frames.resize(self.frames.len(), Rule::NotAsked);
@@ -382,7 +403,9 @@ impl Walker {
         let known = &mut of_frames[frame.index()];
         if *known == Rule::NotAsked {
             let Frame { dso, address } = self.frames.get(frame);
-            *known = match self.tables.get(&dso).map(|tables| tables.row(address)) {
+            let of_file = self.tables.get(&dso).map(|tables| tables.row(address));
+            let made = self.made.get(&process).filter(|code| code.dso() == dso);
+            *known = match of_file.or_else(|| Some(made?.row(address))) {
                 Some(Some(row)) => Rule::Row(*numbers.entry(row.clone()).or_insert_with(|| {
                     rows.push(row);
                     rows.len() as u32 - 1
