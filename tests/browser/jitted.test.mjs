@@ -1,19 +1,24 @@
-// Code that Node.js makes: the page names it by the files that its process wrote, as `perftab report` does.
+// Code that Node.js makes: the page names it by the files that its process wrote, and unwinds stacks through it, as
+// `perftab report` does.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { Parts, html, isInstalled } from "./recording.mjs";
 import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
-import { Tab } from "./tab.mjs";
+import { QUERY, Tab } from "./tab.mjs";
 
 const parts = new Parts();
 const hasPerf = isInstalled("perf");
 let recording;
 let jitdump;
 
+/** V8 writes right paths once it has collected garbage. */
 const SCRIPT = `
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
-for (let round = 0; round < 40; round++) fib(22);
+const rows = [];
+for (let row = 0; row < 20000; row++) rows.push({ row, text: "x".repeat(row % 70) });
+for (let round = 0; round < 6; round++) JSON.parse(JSON.stringify(rows));
+for (let round = 0; round < 20; round++) fib(25);
 `;
 
 beforeScenes(() => {
@@ -23,10 +28,10 @@ beforeScenes(() => {
   }
   const app = parts.path("app.js");
   writeFileSync(app, SCRIPT);
-  const options = ["-k", "mono", "-e", "cpu-clock:u", "-F", "1999"];
+  const options = ["-k", "mono", "-e", "cpu-clock:u", "-F", "1999", "--call-graph", "dwarf,8192", "--buildid-mmap"];
   // It writes where it runs.
-  const node = `cd ${parts.folder} && exec ${process.execPath} --perf-prof --interpreted-frames-native-stack ${app}`;
-  recording = parts.perf("jitted.perf.data", options, ["sh", "-c", node]);
+  const node = `${process.execPath} --perf-prof --perf-prof-unwinding-info --interpreted-frames-native-stack`;
+  recording = parts.perf("jitted.perf.data", options, ["sh", "-c", `cd ${parts.folder} && exec ${node} ${app}`]);
   const dsos = parts.json("report", recording, "--json").dsos;
   jitdump = dsos.find(({ path, kind }) => kind === "user" && /\/jit-\d+\.dump$/.test(path)).path;
 });
@@ -55,6 +60,13 @@ scene("a jitdump that is dropped names the code of its process, and the ledger s
   );
   await eventually(async () => assert.deepEqual(made(await tab.functions()), expected));
   const row = (await tab.ask("info")).dsos.find(({ status }) => status === "self-named");
+  // Its name ends with where it begins: all of it is in one line of the script.
+  const { name } = (await tab.functions()).find(({ name }) => /^JS:\*fib .*:2:13$/.test(name));
+  const { path, build_id } = (await tab.ask("dsos")).find(({ status }) => status === "self-named");
+  const reference = { dso: { path, buildId: build_id }, name, address: null };
+  const heat = await tab.ask("hotLines", { query: QUERY, function: reference });
+  assert.ok(heat.self.weight > 0);
+  assert.deepEqual([...new Set(heat.lines.map(({ line }) => line))].filter(Boolean), [2]);
   assert.match(row.reason, /^named by process \d+ itself, checked: pid, mapped by it, clock monotonic, /);
   await tab.close();
 });

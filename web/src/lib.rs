@@ -224,7 +224,7 @@ impl Session {
 
     /// What the machine of the recording is told of processes that made code, as JSON; undefined if none did.
     #[wasm_bindgen(js_name = codeWanted)]
-    pub fn code_wanted(&self) -> Result<Option<String>, JsValue> {
+    pub fn code_wanted(&mut self) -> Result<Option<String>, JsValue> {
         let json = self.0.code_wanted().map(|wanted| wanted.to_json()).transpose();
         json.map_err(|error| JsValue::from_str(&error.to_string()))
     }

@@ -44,14 +44,17 @@ impl CodeWanted {
 }
 
 impl Session {
-    /// What this machine is told; `None` if no process made code.
-    pub fn code_wanted(&self) -> Option<CodeWanted> {
+    /// What this machine is told, of processes that it was not told of before: stacks that are unwound lead to code of
+    /// more. `None` if none made code.
+    pub fn code_wanted(&mut self) -> Option<CodeWanted> {
         let profile = &self.profile;
         let pid = |process: ProcessId| profile.threads.process(process).pid;
         let mut pids: Vec<u32> =
             profile.run_times().iter().map(|run_time| pid(run_time.process)).collect();
         perftab_perfdata::sorting::sort(&mut pids);
         pids.dedup();
+        let asked = &mut self.code_asked;
+        pids.retain(|&pid| asked.insert(pid));
         let jitdump = |dso: &Dso| {
             pid_of_jitdump(&dso.path)?;
             let MappedFrom::Inode { inode, .. } = dso.mapped_from else { return None };

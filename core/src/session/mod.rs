@@ -138,6 +138,8 @@ pub struct Session {
     code_tables: Vec<code_tables::PlacedTable>,
     /// What the recording has of that, or was offered, and nobody ran yet: stacks may be unwound into it.
     waiting_code: Vec<CodeTable>,
+    /// The processes of which the machine of the recording was asked what code they made.
+    code_asked: Set<u32>,
     unwound: unwinding::Unwound,
     /// Where the data of memory accesses lay, and what is called what there.
     data: data_names::AccessedData,
@@ -191,6 +193,7 @@ impl Session {
             in_branches: Set::new(),
             code_tables: Vec::new(),
             waiting_code: code_tables::recorded(perf_maps),
+            code_asked: Set::new(),
             unwound: unwinding::Unwound::default(),
             data: data_names::AccessedData::default(),
             trees: trees::Trees::default(),

@@ -121,6 +121,7 @@ impl Session {
             in_branches: Set::new(),
             code_tables: Vec::new(),
             waiting_code: Vec::new(),
+            code_asked: Set::new(),
             unwound: Default::default(),
             data: Default::default(),
             trees: Trees::default(),

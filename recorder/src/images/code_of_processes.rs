@@ -11,7 +11,6 @@
 //! own user's or ours: `/tmp` is everybody's. Its last line must be from while the process lived, if it still does, and
 //! else from while it was recorded. The session holds it against what ran.
 
-use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -38,12 +37,9 @@ struct Candidate {
     file: File,
 }
 
-/// Gives the session what processes say of their code, those that were not looked for before. `written` is when the
-/// recording was written last.
-pub fn offer(session: &mut Session, written: Option<SystemTime>, known: &mut HashSet<u32>) {
-    if let Some(mut wanted) = session.code_wanted() {
-        wanted.pids.retain(|&pid| known.insert(pid));
-        wanted.jitdumps.retain(|jitdump| wanted.pids.contains(&jitdump.pid));
+/// Gives the session what processes say of their code. `written` is when the recording was written last.
+pub fn offer(session: &mut Session, written: Option<SystemTime>) {
+    if let Some(wanted) = session.code_wanted() {
         // Why any is refused stands in the ledger.
         session.take_code_tables(find(&wanted, written));
     }

@@ -77,14 +77,13 @@ pub fn name_frames_with(
         search.offer_local(places);
     }
     let written = recording.and_then(Recording::written);
-    let mut known = HashSet::new();
     for &guesses in args.guesses() {
         search.session.guess_callers(guesses);
         loop {
             search.unwind(recording, places.as_ref())?;
             if places.is_some() {
                 // Unwound stacks lead to more of it, and it may tell how they go on.
-                code_of_processes::offer(search.session, written, &mut known);
+                code_of_processes::offer(search.session, written);
                 search.unwind(recording, places.as_ref())?;
             }
             // Stacks may go on in what comes, and lead to other files.

@@ -144,6 +144,12 @@ fn stacks_that_stopped_go_on_when_a_jitdump_comes() {
     session.guess_callers(CallerGuesses::ByFramePointer);
     unwind_and_name(&mut session, &bytes);
     assert_eq!(stack(&session, 0), ["102", "stopped in //anon: no unwind tables"]);
+    let said = |words: &str| session.warnings().iter().any(|it| it.message.contains(words));
+    assert!(
+        said("8 in //anon, code made at run time (only a jitdump may tell"),
+        "{:?}",
+        session.warnings()
+    );
     admit(&mut session, &jitdump()).expect("its code");
     assert_eq!(stack(&session, 0), ["leaf", "stopped in //anon: no unwind tables"]);
     unwind_and_name(&mut session, &bytes);

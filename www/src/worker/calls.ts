@@ -55,6 +55,8 @@ export class Calls {
   readonly #sides = new Map<Session, ImagesSide>();
   /** The recordings that sessions were read from: their stacks are in them. */
   readonly #parts = new WeakMap<Session, readonly Part[]>();
+  /** Where `perftab view` is asked what processes say of their code. */
+  readonly #codeUrls = new WeakMap<Session, string>();
   /** Resolves when nothing is being unwound. */
   #unwinding: Promise<void> = Promise.resolve();
   readonly #compared = new Comparisons((second) => this.#close(second));
@@ -264,6 +266,7 @@ export class Calls {
         : Session.openLink(await fetchText(parts[0]?.url ?? "", slices));
     try {
       await tellFiles(session, files, slices);
+      this.#codeUrls.set(session, code);
       await takeCode(session, code, slices);
       return session;
     } catch (error) {
@@ -282,7 +285,15 @@ export class Calls {
       }
       await side.takeUnwindTables(slices);
       session.guessCallers(guesses);
-      const isUnwound = await unwind(session, parts, slices, () => side.checkOpen(slices));
+      const goOn = (): Promise<boolean> => unwind(session, parts, slices, () => side.checkOpen(slices));
+      const isUnwound = await goOn();
+      const code = this.#codeUrls.get(session);
+      if (isUnwound && code !== undefined) {
+        // Stacks lead to code of which no sample was taken, and a jitdump may tell how they go on.
+        await takeCode(session, code, slices);
+        side.checkOpen(slices);
+        await goOn();
+      }
       side.askNames();
       return isUnwound;
     };

@@ -11,8 +11,9 @@ use crate::rest::Rest;
 /// V8 adds this to the addresses of lines: `perf inject` puts code so far behind the beginning of an ELF file, and
 /// takes addresses for those in it.
 const ELF_HEADER: u64 = 0x40;
-/// More lines than any program has.
+/// More lines than any program has, and longer paths.
 const MAX_LINES: usize = 4 << 20;
+const MAX_PATHS: usize = 64 << 20;
 
 /// From where in the file a line begins; each goes on to the next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,7 +80,7 @@ pub(crate) struct LinesBuilder {
 impl LinesBuilder {
     /// Whether there is room for more.
     pub fn has_room(&self) -> bool {
-        self.starts.len() + self.pending.len() < MAX_LINES
+        self.starts.len() + self.pending.len() < MAX_LINES && self.files.text.len() < MAX_PATHS
     }
 
     /// The number of a source file; `None` for what is no path.

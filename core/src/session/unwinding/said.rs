@@ -6,7 +6,7 @@ use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by_key;
 use perftab_perfdata::text::{counted, grouped, printable};
-use perftab_profile::{DsoId, Profile};
+use perftab_profile::{DsoId, DsoKind, Profile};
 
 use super::{StackEnd, UnwoundRow};
 
@@ -67,6 +67,11 @@ fn stopped(profile: &Profile, rows: &[UnwoundRow]) -> Option<Warning> {
         let why = match end {
             StackEnd::NoTables(dso) if is_unknown(dso) => format!(
                 "in {} (recorded without a build-id, as perf does without --buildid-mmap)",
+                name(dso)
+            ),
+            StackEnd::NoTables(dso) if profile.dsos.get(dso).kind == DsoKind::Anon => format!(
+                "in {}, code made at run time (only a jitdump may tell how it is unwound, as with \
+                 Python's -X perf_jit or Node.js's --perf-prof-unwinding-info)",
                 name(dso)
             ),
             StackEnd::NoTables(dso) => format!("in {} (no unwind tables here)", name(dso)),

@@ -177,7 +177,7 @@ function withoutLines({ dso, dsoId, dsoStatus }: SandwichFacts): string {
     case "no-symbols":
       return `No source lines: the file for ${dso} has no symbols. Add its .debug file.`;
     case "self-named":
-      return `No source lines: the process that made ${dso} names functions only.`;
+      return `No source lines: the process that made ${dso} tells none of this function.`;
     case "embedded":
       return `No source lines: ${dso} has only the symbols recorded with the profile. Add the file to get lines.`;
     default:
