@@ -58,7 +58,9 @@ pub fn judge(recorded: &RecordedFiles, recording: &File) -> Judgement {
     // Where files have the inodes that were recorded, inodes mean something.
     let is_here = making.is_original() || files.iter().any(|file| file.inode == Inode::Mapped);
     for file in &files {
-        if making.changed_meanwhile(file) || is_here && making.was_read_of_another(file) {
+        if file.is_of_inject() {
+            judgement.same.push(file.recorded.dso);
+        } else if making.changed_meanwhile(file) || is_here && making.was_read_of_another(file) {
             judgement.replaced.push(file.recorded.dso);
         } else if file.is_of_the_end() && making.saw_no_change(file) {
             judgement.same.push(file.recorded.dso);
@@ -159,6 +161,18 @@ impl<'a> LateFile<'a> {
         let device = rustix::fs::makedev(mapped.major, mapped.minor);
         let inode = Inode::compare(path, &metadata, (device, mapped.inode));
         Some(Self { recorded, metadata, inode })
+    }
+
+    /// True of code that a process made and `perf inject --jit` has put into a file: while it writes the recording, and
+    /// with the inode of that file. Nothing else was mapped there.
+    fn is_of_inject(&self) -> bool {
+        let name = self.recorded.path.rsplit('/').next();
+        let numbers = name.and_then(|name| name.strip_prefix("jitted-")?.strip_suffix(".so"));
+        let is_number = |text: &str| text.parse::<u64>().is_ok();
+        self.inode == Inode::Mapped
+            && numbers
+                .and_then(|numbers| numbers.split_once('-'))
+                .is_some_and(|(pid, code)| is_number(pid) && is_number(code))
     }
 
     /// True of an id that was written with the recording. `perf inject` writes a file of its own, and

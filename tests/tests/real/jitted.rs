@@ -125,6 +125,17 @@ fn a_jitdump_names_what_perf_inject_names() {
         }
     }
     assert!(same > 100, "{same}");
+    // The files that perf has made of it were written after what ran, and are right all the same.
+    let of_files = words(&perftab(&folder, &["script", text(&injected)]));
+    assert_eq!(theirs.len(), of_files.len());
+    let mut same = 0;
+    for (theirs, ours) in theirs.iter().flatten().zip(of_files.iter().flatten()) {
+        if ours.dso.contains("/jitted-") {
+            assert_eq!((&theirs.name, &theirs.dso), (&ours.name, &ours.dso));
+            same += 1;
+        }
+    }
+    assert!(same > 100, "{same}");
 }
 
 #[test]

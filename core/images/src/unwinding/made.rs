@@ -57,31 +57,8 @@ impl MadeCodeRules {
                 text: code.start,
             };
             let ranges = CodeRanges::of_ranges(vec![(code.start, code.end)]);
-            Table::new(without_lsda(rules), form, ranges, Budget::of_file(rules.len() as u64))
+            Table::new(rules.to_vec(), form, ranges, Budget::of_file(rules.len() as u64))
         });
         table.row(offset, &mut self.memory.borrow_mut())
     }
-}
-
-/// A CIE of V8: version 3, and what FDEs have more is where their language's own data is, of which it then says that it
-/// is left out.
-const V8_START: [u8; 5] = [3, b'z', b'L', b'R', 0];
-/// Length, and that it is a CIE.
-const HEAD: usize = 8;
-const OMITTED: u8 = 0xff;
-
-/// The same without what is left out, as gimli reads no entry with that. All stays in its place: the factor of code
-/// gets one byte more.
-fn without_lsda(rules: &[u8]) -> Vec<u8> {
-    let mut rules = rules.to_vec();
-    if let Some(entry) = rules.get_mut(HEAD..)
-        && let Some(fields) = entry.strip_prefix(&V8_START)
-        && let [code, data, returns, 2, OMITTED, encoding, ..] = *fields
-        // Numbers of one byte.
-        && (code | data | returns) < 0x80
-    {
-        let changed = [3, b'z', b'R', 0, code | 0x80, 0, data, returns, 2, encoding, 0];
-        entry[..changed.len()].copy_from_slice(&changed);
-    }
-    rules
 }

@@ -195,7 +195,10 @@ impl Table {
         Some(Self::new(bytes, Form::of(elf, section), CodeRanges::of(elf, None), budget))
     }
 
-    pub fn new(bytes: Vec<u8>, form: Form, code: CodeRanges, budget: Budget) -> Self {
+    pub fn new(mut bytes: Vec<u8>, form: Form, code: CodeRanges, budget: Budget) -> Self {
+        if form.kind == Kind::EhFrame {
+            leave_out_lsda(&mut bytes);
+        }
         Self { bytes, form, code, functions: OnceCell::new(), budget }
     }
 
@@ -323,5 +326,26 @@ impl DsoImages {
         let place = build.placement(dso).ok()?.to_owned()?;
         let entry = self.of(id).first()?.image().elf().and_then(begins_at).unwrap_or(0);
         (!sections.tables.is_empty()).then_some(UnwindTables { identity, place, entry, sections })
+    }
+}
+
+/// A CIE of V8: version 3, and what FDEs have more is where their language's own data is, of which it then says that it
+/// is left out.
+const V8_START: [u8; 5] = [3, b'z', b'L', b'R', 0];
+/// Length, and that it is a CIE.
+const HEAD: usize = 8;
+const OMITTED: u8 = 0xff;
+
+/// Takes away what is left out where a section begins so, as gimli reads no entry with that. All stays in its place: the factor of code
+/// gets one byte more.
+fn leave_out_lsda(rules: &mut [u8]) {
+    if let Some(entry) = rules.get_mut(HEAD..)
+        && let Some(fields) = entry.strip_prefix(&V8_START)
+        && let [code, data, returns, 2, OMITTED, encoding, ..] = *fields
+        // Numbers of one byte.
+        && (code | data | returns) < 0x80
+    {
+        let changed = [3, b'z', b'R', 0, code | 0x80, 0, data, returns, 2, encoding, 0];
+        entry[..changed.len()].copy_from_slice(&changed);
     }
 }
