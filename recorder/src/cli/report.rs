@@ -108,17 +108,17 @@ pub struct ReportArgs {
     /// Count what accesses cost; --sort mem,symbol_daddr,snoop,tlb,locked,…
     #[arg(long)]
     pub mem_mode: bool,
-    /// Sort by weight including callees, like --sort total
-    #[arg(long, overrides_with = "no_children")]
+    /// Sort by weight including callees, like --sort total.
+    #[arg(long, hide = true, overrides_with = "no_children")]
     pub children: bool,
     /// Order by self; the default here.
     #[arg(long, hide = true)]
     pub no_children: bool,
-    /// Count branches; --sort symbol_from,…,cycles; or --total-cycles
+    /// Count branches; --sort symbol_from,…,dso_to,mispredict,cycles
     #[arg(short = 'b', long, conflicts_with = "inverted")]
     pub branch_stack: bool,
-    /// Cycles of what ran up to each branch; a line of its own would not fit the screen.
-    #[arg(long, hide = true, conflicts_with_all = ["sort", "inverted"])]
+    /// Print where cycles went, by what ran in a line up to each branch
+    #[arg(long, conflicts_with_all = ["sort", "inverted"])]
     pub total_cycles: bool,
     /// Print the branches that led to samples, below where these ended
     #[arg(long, conflicts_with_all = ["sort", "inverted", "branch_stack", "total_cycles", "blocks"])]

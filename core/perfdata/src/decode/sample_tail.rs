@@ -327,6 +327,12 @@ impl<'a> BranchStack<'a> {
         })
     }
 
+    /// The same up to the first entry that was never filled: kernels copy a buffer whole that the CPU had emptied when
+    /// another thread began to run.
+    pub fn filled(&self) -> impl Iterator<Item = Branch> + 'a {
+        self.iter().take_while(|branch| branch.from != 0 || branch.to != 0)
+    }
+
     /// How many branches there are.
     pub fn len(&self) -> usize {
         self.entries.len() / 3

@@ -76,7 +76,7 @@ impl Reader {
             mapped.or_else(|| Some(frames.intern(upper(address, *kernel)?)))
         };
         let branches = sample.tail.branches;
-        let located = branches.iter().flat_map(BranchStack::iter).map(|branch| Branch {
+        let located = branches.iter().flat_map(BranchStack::filled).map(|branch| Branch {
             from: frame(branch.from),
             to: frame(branch.to),
             flags: branch.flags,

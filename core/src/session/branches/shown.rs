@@ -200,9 +200,9 @@ pub struct ShownBlock {
     pub taken: u64,
     /// How often it was mispredicted, of those.
     pub mispredicted: u64,
-    /// Cycles, of the times when the block alone ran between two branches and it is known.
+    /// Cycles from the branch before to this one, as far as they are known: with what ran in a line before the block.
     pub cycles: u64,
-    /// These times.
+    /// Times that they are known of.
     pub timed: u64,
 }
 

@@ -53,15 +53,18 @@ pub fn timed_runs(profile: &Profile, symbols: &Symbols, sums: &BranchSums) -> Ve
 pub struct Block {
     /// Where it begins; in an address as frames have it.
     pub start: BlockStart,
+    /// A frame in it, where one is known: of its start, or else of the branch that ends it.
+    pub frame: Option<FrameId>,
     /// First address after it; of a branch it is not known where that ends, so this is one behind its address.
     pub end: u64,
     /// What ends it.
     pub end_of: BlockEnd,
     /// How often it ran; of the oldest branch of a sample, only the block that it ends is known to have run.
     pub executions: u64,
-    /// Of the times when nothing else ran between two branches: cycles.
+    /// Cycles from the branch before to the one that ends the block, as far as they are known. What ran in a line before
+    /// the block is in them.
     pub cycles: u64,
-    /// How many of these times it is known of.
+    /// How many times they are known of.
     pub timed: u64,
 }
 
@@ -89,11 +92,26 @@ pub enum BlockEnd {
     Next,
 }
 
+/// Where a branch led.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Address of the branch.
+    pub branch: u64,
+    /// `None` in no mapping.
+    pub to: Option<FrameId>,
+    /// How often.
+    pub taken: u64,
+    /// How often that was not predicted, of those.
+    pub mispredicted: u64,
+}
+
 /// The basic blocks of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     /// In the order of their addresses; those that ran.
     pub blocks: Vec<Block>,
+    /// Out of them: by branch, those that were taken most first.
+    pub ways: Vec<Way>,
     /// Runs that ended or began in the function, and whose other end is not in it: left out.
     pub left_out: u64,
 }
@@ -124,12 +142,21 @@ pub(super) fn blocks(
     let mut parts = Parts::default();
     let mut left_out = 0_u64;
     for (&Run { first, last }, sum) in sums.runs.iter() {
-        match (within(first), within(Some(last))) {
+        let (within_first, within_last) = (within(first), within(Some(last)));
+        if let Some(last) = within_last.filter(|&last| last < u64::MAX) {
+            parts.up_to.entry(last + 1).or_default().add(*sum);
+        }
+        for (address, frame) in [(within_first, first), (within_last, Some(last))] {
+            if let (Some(address), Some(frame)) = (address, frame) {
+                parts.frames.insert(address, frame);
+            }
+        }
+        match (within_first, within_last) {
             (Some(first), Some(last)) if first <= last && last < u64::MAX => {
                 parts.add(first, last, *sum);
             }
             (None, None) => {}
-            (within_first, within_last) => {
+            _ => {
                 if let Some(last) = within_last.filter(|&last| last < u64::MAX) {
                     parts.add_end(last, *sum);
                 }
@@ -140,17 +167,26 @@ pub(super) fn blocks(
             }
         }
     }
+    let mut ways: Map<(u64, Option<FrameId>), Way> = Map::new();
     for (branch, &count) in sums.branches.iter() {
-        parts.targets.extend(within(branch.to));
+        if let (Some(address), Some(frame)) = (within(branch.to), branch.to) {
+            parts.targets.insert(address);
+            parts.frames.insert(address, frame);
+        }
         if let Some(from) = within(branch.from).filter(|&from| from < u64::MAX) {
+            let none = || Way { branch: from, to: branch.to, taken: 0, mispredicted: 0 };
+            let way = ways.entry((from, branch.to)).or_insert_with(none);
             let taken = parts.taken.entry(from).or_default();
-            taken.0 = taken.0.saturating_add(count);
+            (way.taken, taken.0) = (way.taken.saturating_add(count), taken.0.saturating_add(count));
             if was_mispredicted(branch.flags) == Some(true) {
+                way.mispredicted = way.mispredicted.saturating_add(count);
                 taken.1 = taken.1.saturating_add(count);
             }
         }
     }
-    Blocks { blocks: parts.blocks(), left_out }
+    let mut ways: Vec<Way> = ways.into_values().collect();
+    sort_by_key(&mut ways, |way| (way.branch, Reverse(way.taken), way.to));
+    Blocks { blocks: parts.blocks(), ways, left_out }
 }
 
 /// What blocks are made of.
@@ -161,8 +197,11 @@ struct Parts {
     ended: Map<u64, u64>,
     /// Of the latter, those of which nothing but the end is known to be in the function.
     ended_only: Map<u64, u64>,
-    exact: Map<(u64, u64), RunSum>,
+    /// By the address behind a branch, all that ran up to it, wherever it began.
+    up_to: Map<u64, RunSum>,
     targets: Set<u64>,
+    /// By address, as far as they are known.
+    frames: Map<u64, FrameId>,
     /// By the address of a branch, how often it was taken and mispredicted.
     taken: Map<u64, (u64, u64)>,
 }
@@ -172,7 +211,6 @@ impl Parts {
         let add = |times: &mut u64| *times = times.saturating_add(sum.times);
         add(self.begun.entry(first).or_default());
         add(self.ended.entry(last + 1).or_default());
-        self.exact.entry((first, last + 1)).or_default().add(sum);
     }
 
     /// Adds what is known to have ended here.
@@ -207,8 +245,7 @@ impl Parts {
     }
 
     fn block(&self, start: u64, end: u64, executions: u64) -> Block {
-        let RunSum { timed, cycles, .. } =
-            self.exact.get(&(start, end)).copied().unwrap_or_default();
+        let RunSum { timed, cycles, .. } = self.up_to.get(&end).copied().unwrap_or_default();
         let is_behind = start.checked_sub(1).is_some_and(|at| self.taken.contains_key(&at));
         let is_target = self.targets.contains(&start) || self.begun.contains_key(&start);
         let end_of = match self.taken.get(&(end - 1)) {
@@ -219,6 +256,11 @@ impl Parts {
             true => BlockStart::Behind(start - 1),
             false => BlockStart::At(start),
         };
-        Block { start, end, end_of, executions, cycles, timed }
+        let frame = match start {
+            BlockStart::At(start) => self.frames.get(&start),
+            BlockStart::Behind(_) => None,
+        };
+        let frame = frame.or_else(|| self.frames.get(&(end - 1))).copied();
+        Block { start, frame, end, end_of, executions, cycles, timed }
     }
 }

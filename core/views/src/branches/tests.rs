@@ -110,7 +110,7 @@ fn blocks_are_what_ran() {
         oldest[trace[window[0]].0] += 1;
         (window[0]..=window[window.len() - 1]).for_each(|step| ran[trace[step].0] += 1);
     }
-    let Blocks { blocks, left_out } = code.blocks(&sums);
+    let Blocks { blocks, ways, left_out } = code.blocks(&sums);
     assert_eq!(left_out, 0);
     assert!(blocks.len() > 10, "{blocks:?}");
     let mut seen = vec![false; starts.len()];
@@ -141,7 +141,12 @@ fn blocks_are_what_ran() {
             }
             BlockEnd::Next => assert_eq!(jumped, 0),
         }
-        assert_eq!(block.cycles, 3 * block.timed);
+        // Of each it is known how long it took.
+        assert_eq!((block.timed, block.cycles), (jumped, 3 * jumped));
+        let out = ways.iter().filter(|way| way.branch == starts[last]);
+        let out: Vec<_> = out.map(|way| (way.to, way.taken)).collect();
+        let only = (code.frame(starts[targets[last]]), jumped);
+        assert_eq!(out, Vec::from_iter((jumped > 0).then_some(only)));
     }
     for (number, &ran) in ran.iter().enumerate() {
         assert_eq!(seen[number], ran > 0, "instruction {number} ran {ran} times");
