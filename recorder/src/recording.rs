@@ -11,8 +11,8 @@ use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 use perftab_core::session::{
-    BranchReading, Opening, Packing, RecordedFiles, Replay, SampleWatcher, Session, StackDumps,
-    UnpackAhead, Unpacked, WantedBytes,
+    BranchReading, Gather, Opening, Packing, RecordedFiles, Replay, SampleWatcher, Session,
+    StackDumps, UnpackAhead, Unpacked, WantedBytes,
 };
 use perftab_core::{BranchDetail, BranchSums, History, Query};
 use perftab_perfdata::decode::ByteSource;
@@ -300,7 +300,7 @@ impl Recording {
         Ok(session.take_branch_history(reading))
     }
 
-    fn show_branches(&self, reading: &BranchReading) -> anyhow::Result<()> {
+    fn show_branches(&self, reading: &BranchReading<impl Gather>) -> anyhow::Result<()> {
         let mut progress = Progress::begin("Reading branches", Unit::Bytes, Some(self.size));
         self.replay(StackDumps::LeftOut, reading.watcher(), &mut |replay| {
             progress.update(replay.progress().bytes);

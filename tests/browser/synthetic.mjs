@@ -19,15 +19,16 @@ export function numbers() {
   };
 }
 
-/** A library with functions of these names. */
-export function writeLibrary(parts, name, labels) {
+/** A library with functions of these names; or with this code, which has its own. */
+export function writeLibrary(parts, name, of) {
   const source = parts.path(`${name}.s`);
-  const code = labels.map((label) => `.globl ${label}\n.type ${label},@function\n${label}: ret\n.p2align 4\n.size ${label},1`);
-  writeFileSync(source, `.text\n.p2align 12\n${code.join("\n")}\n.section .note.GNU-stack\n`);
+  const label = (label) => `.globl ${label}\n.type ${label},@function\n${label}: ret\n.p2align 4\n.size ${label},1`;
+  const code = typeof of === "string" ? of : of.map(label).join("\n");
+  writeFileSync(source, `.text\n.p2align 12\n${code}\n.section .note.GNU-stack\n`);
   const library = parts.path(`${name}.so`);
   run("gcc", ["-nostdlib", "-shared", `-Wl,--build-id=0x${BUILD_ID}`, "-o", library, source]);
-  const [, offset] = /\.text\s+PROGBITS\s+[0-9a-f]+ ([0-9a-f]+)/.exec(run("readelf", ["-SW", library]));
-  return { library, offset: Number(`0x${offset}`), length: labels.length * APART };
+  const [, offset, size] = /\.text\s+PROGBITS\s+[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)/.exec(run("readelf", ["-SW", library]));
+  return { library, offset: Number(`0x${offset}`), length: Number(`0x${size}`) };
 }
 
 /** Samples of a round of the recorder, after which nothing older comes. */
@@ -38,11 +39,12 @@ const BLOCK = 1 << 22;
 
 /**
  * Writes a recording. `tasks` are threads, as pid, tid and name; `samples` yields `{ task, time, cpu, weight, way }`, where
- * `way` has the numbers of functions of the library, outermost first.
+ * `way` has the numbers of functions of the library, outermost first; or `at` is where in the library it was taken. With
+ * `hasBranches` each has `branches` too, newest first: from where in the library to where, and what is known of it.
  */
-export function writeRecording(file, { library, offset, length }, tasks, samples) {
+export function writeRecording(file, { library, offset, length }, tasks, samples, hasBranches = false) {
   const descriptor = openSync(file, "w");
-  const block = new Writer(descriptor);
+  const block = new Writer(descriptor, null, hasBranches);
   const names = new Map(tasks.map(({ pid, name }) => [pid, name]));
   block.header(0);
   for (const { pid, tid, name } of tasks) block.comm(pid, tid, name);
@@ -55,7 +57,7 @@ export function writeRecording(file, { library, offset, length }, tasks, samples
   }
   const size = block.end();
   // How much there is stands before it.
-  const head = new Writer(descriptor, 0);
+  const head = new Writer(descriptor, 0, hasBranches);
   head.header(size);
   head.end();
   closeSync(descriptor);
@@ -70,10 +72,12 @@ class Writer {
   #at = 0;
   #written = 0;
   #position;
+  #hasBranches;
 
-  constructor(file, position = null) {
+  constructor(file, position, hasBranches) {
     this.#file = file;
     this.#position = position;
+    this.#hasBranches = hasBranches;
   }
 
   #room(bytes) {
@@ -106,15 +110,16 @@ class Writer {
   header(size) {
     this.bytes(Buffer.from("PERFILE2"));
     for (const number of [104, 128, 104, 128, DATA, size, 0, 0, 0, 0, 0, 0]) this.u64(number);
-    // The event: software, cpu-clock; IP, TID, TIME, CALLCHAIN, CPU and PERIOD; a frequency, sample_id_all.
+    // The event: software, cpu-clock; IP, TID, TIME, CALLCHAIN, CPU, PERIOD and BRANCH_STACK; a frequency, sample_id_all.
     this.u32(1);
     this.u32(112);
     this.u64(0);
     this.u64(0);
-    this.u64(1 | (1 << 1) | (1 << 2) | (1 << 5) | (1 << 7) | (1 << 8));
+    this.u64(1 | (1 << 1) | (1 << 2) | (1 << 5) | (1 << 7) | (1 << 8) | (this.#hasBranches ? 1 << 11 : 0));
     this.u64(0);
     this.u64(2 ** 18 + 2 ** 10);
-    for (let rest = 48; rest < 112 + 16; rest += 8) this.u64(0);
+    // Of branches any kind, in user space.
+    for (let rest = 48; rest < 112 + 16; rest += 8) this.u64(rest === 72 && this.#hasBranches ? 9 : 0);
   }
 
   #record(type, misc, length) {
@@ -165,17 +170,28 @@ class Writer {
     this.#sampleId(pid, pid);
   }
 
-  sample({ task: { pid, tid }, time, cpu, weight, way }) {
-    this.#record(9, 2, 8 + 8 + 8 + 8 + 8 + 8 + 8 + 8 + way.length * 8);
-    this.u64(CODE + way.at(-1) * APART);
+  sample({ task: { pid, tid }, time, cpu, weight, way, at, branches = [] }) {
+    const chain = way?.map((label) => label * APART) ?? [at];
+    this.#record(9, 2, 8 + 8 + 8 + 8 + 8 + 8 + 8 + 8 + chain.length * 8 + (this.#hasBranches ? 8 + branches.length * 24 : 0));
+    this.u64(CODE + chain.at(-1));
     this.u32(pid);
     this.u32(tid);
     this.u64(time);
     this.u64(cpu);
     this.u64(weight);
-    this.u64(way.length + 1);
+    this.u64(chain.length + 1);
     this.#at = this.#bytes.writeBigInt64LE(USER, this.#at);
-    for (let at = way.length - 1; at >= 0; at--) this.u64(CODE + way[at] * APART);
+    for (let place = chain.length - 1; place >= 0; place--) this.u64(CODE + chain[place]);
+    if (this.#hasBranches) this.#branches(branches);
+  }
+
+  #branches(branches) {
+    this.u64(branches.length);
+    for (const { from, to, mispredicted, cycles } of branches) {
+      this.u64(CODE + from);
+      this.u64(CODE + to);
+      this.u64((mispredicted ? 1 : 2) + cycles * 16);
+    }
   }
 
   /** Writes what is left; how many bytes the data have. */

@@ -7,7 +7,7 @@
 use std::fmt::Debug;
 
 use perftab_core::session::{
-    BranchReading, ExportStep, FlameWindow, OfferStep, Session, StackDumps, TimeWindow,
+    ExportStep, FlameWindow, OfferStep, SampleWatcher, Session, StackDumps, TimeWindow,
 };
 use perftab_export::{Events, ExportRequest, Format};
 use perftab_images::{
@@ -96,17 +96,17 @@ pub fn session_file(file: &[u8]) {
 fn branches(file: &[u8]) {
     let block = file.len().max(1);
     let Ok(mut session) = open_in_blocks(file, block) else { return };
-    let read = |reading: &BranchReading| {
-        let shown = replay_parts(&[file], block, StackDumps::LeftOut, reading.watcher());
+    let read = |watcher: SampleWatcher| {
+        let shown = replay_parts(&[file], block, StackDumps::LeftOut, watcher);
         shown.expect("it opened before");
     };
     if let Ok(reading) = session.branch_history(&Query::default()) {
-        read(&reading);
+        read(reading.watcher());
         let history = session.take_branch_history(reading);
         session.history(&history, 100);
     }
     let Ok(reading) = session.branches(None, BranchDetail::Runs) else { return };
-    read(&reading);
+    read(reading.watcher());
     let sums = session.take_branches(reading);
     let keys = [BranchKey::SymbolFrom, BranchKey::DsoTo, BranchKey::Mispredict];
     let table = session.branch_table(&sums, &keys, usize::MAX);

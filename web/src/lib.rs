@@ -15,7 +15,7 @@ mod source;
 
 use failure::{Failure, to_failure};
 use perftab_core::session::{self, ScanStep};
-use perftab_core::{DsoId, SnapshotError};
+use perftab_core::{BranchDetail, DsoId, Query, SnapshotError};
 use perftab_perfdata::decode::ByteSource;
 use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
 use serde::Serialize;
@@ -154,25 +154,45 @@ fn wanted(wanted: Option<session::WantedBytes>) -> JsValue {
     ]))
 }
 
-/// A recording that is read once more, to unwind its stacks.
+/// A recording that is read once more.
 #[wasm_bindgen]
-pub struct Unwinding {
+pub struct Rereading {
     replay: session::Replay,
-    unwinding: session::Unwinding,
+    what: What,
+}
+
+/// What for.
+enum What {
+    Unwinding(session::Unwinding),
+    Branches(Box<Query>, session::BranchReading<session::SummedBranches>),
 }
 
 #[wasm_bindgen]
-impl Unwinding {
-    /// Begins it. Throws a `Failure` if what is read is no recording any more; undefined if nothing more can be
-    /// unwound.
-    pub fn begin(
+impl Rereading {
+    /// To unwind its stacks. Throws a `Failure` if what is read is no recording any more; undefined if nothing more can
+    /// be unwound.
+    pub fn unwinding(
         session: &mut Session,
         #[wasm_bindgen(unchecked_param_type = "Source[]")] parts: Vec<JsValue>,
-    ) -> Result<Option<Unwinding>, JsValue> {
+    ) -> Result<Option<Rereading>, JsValue> {
         let Some(unwinding) = session.0.unwinding() else { return Ok(None) };
         let opening = opening_of(parts)?;
         let replay = opening.replay(session::StackDumps::Shown, unwinding.watcher());
-        Ok(Some(Self { replay, unwinding }))
+        Ok(Some(Self { replay, what: What::Unwinding(unwinding) }))
+    }
+
+    /// For the branches that the filters of a query leave. Throws a `Failure` if there are none.
+    pub fn branches(
+        session: &Session,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "Source[]")] parts: Vec<JsValue>,
+    ) -> Result<Rereading, JsValue> {
+        let query: Box<Query> = from_js(query)?;
+        let reading = session.0.branches(Some(&query), BranchDetail::Runs);
+        let reading = reading.map_err(|why| Failure::thrown("no-branches", why.to_owned()))?;
+        let opening = opening_of(parts)?;
+        let replay = opening.replay(session::StackDumps::LeftOut, reading.watcher());
+        Ok(Self { replay, what: What::Branches(query, reading) })
     }
 
     /// Which bytes are wanted next; null if all have been read.
@@ -198,10 +218,17 @@ impl Unwinding {
         self.replay.push(block);
     }
 
-    /// Ends it; the session shows the stacks as they are now.
-    pub fn finish(self, session: &mut Session) {
+    /// Ends it: the session has the stacks or the branches. False if it has changed meanwhile, so that branches are to be
+    /// read again.
+    pub fn finish(self, session: &mut Session) -> bool {
         self.replay.finish();
-        session.0.take_unwound(self.unwinding);
+        match self.what {
+            What::Unwinding(unwinding) => {
+                session.0.take_unwound(unwinding);
+                true
+            }
+            What::Branches(query, reading) => session.0.keep_branches(&query, reading),
+        }
     }
 }
 

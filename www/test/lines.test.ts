@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { HotInstruction, HotLine, HotLines } from "../src/session/types.ts";
+import type { BranchBlock, HotInstruction, HotLine, HotLines } from "../src/session/types.ts";
+import { markedRows, rowsOf } from "../src/views/sandwich/lines/blocks.ts";
 import {
   hasLines,
   heatStep,
@@ -48,6 +49,32 @@ test("heat has five steps, of shares of the function", () => {
   assert.deepEqual(steps, [0, 1, 1, 2, 3, 4, 4, 5, 5]);
 });
 
+test("a chosen instruction marks the basic block that it is in", () => {
+  const block = (start: string, last: string, isBehind: boolean): BranchBlock => ({
+    ...{ start, last, isBehind, isLeft: true, file: null, line: null, executions: 9, taken: 4, mispredicted: 0 },
+    ...{ cycles: 0, timed: 0, ways: [], moreWays: 0 },
+  });
+  const blocks = [block("0x8", "0x14", false), block("0x14", "0x18", true), block("0x100", "0x104", false)];
+  const rows = rowsOf({ blocks, executions: 27, leftOut: 0, across: 0, samples: 3, withoutRuns: 0 });
+  // Each has a row for when its branch was not taken.
+  assert.deepEqual(
+    rows.map(({ kind, times }) => [kind, times]),
+    blocks.flatMap(() => [
+      ["block", 9],
+      ["next", 5],
+    ]),
+  );
+  const marked = (...addresses: string[]): number[] => {
+    const instructions = addresses.map((address) => instruction(address, null, 1));
+    return [...markedRows(rows, { kind: "line", file: null, line: 7 }, instructions)];
+  };
+  assert.deepEqual(marked("0x4"), []);
+  assert.deepEqual(marked("0x8"), [0]);
+  assert.deepEqual(marked("0x14"), [0]);
+  assert.deepEqual(marked("0x14", "0x18"), [0, 2]);
+  assert.deepEqual(marked("0x4", "0x16", "0x104", "0x108"), [2, 4]);
+});
+
 test("a line marks its instructions, and an instruction its line", () => {
   const marked = (place: Parameters<typeof marksOf>[1]): number[][] => {
     const { lines, instructions } = marksOf(HEAT, place);
@@ -57,6 +84,10 @@ test("a line marks its instructions, and an instruction its line", () => {
   assert.deepEqual(marked(placeOfLine(line(8, 1))), [[1], []]);
   assert.deepEqual(marked(placeOfInstruction(instruction("0x18", 2, 1))), [[2], [2]]);
   assert.deepEqual(marked(placeOfInstruction(instruction("0x1c", null, 1))), [[], [3]]);
+  // A basic block marks its instructions and their lines; one behind a branch does not have that.
+  const block = { kind: "block" as const, start: "0x10", last: "0x14", way: null };
+  assert.deepEqual(marked({ ...block, isBehind: false }), [[0], [0, 1]]);
+  assert.deepEqual(marked({ ...block, isBehind: true }), [[0], [1]]);
   // What a filter took away is chosen no more.
   assert.deepEqual(marked(placeOfLine(line(99, 1))), [[], []]);
   assert.deepEqual(marked(null), [[], []]);

@@ -66,8 +66,9 @@ pub use perftab_profile::ingest::{SampleWatcher, StackDumps, Unpacked, WatchedSa
 pub use accesses::AccessRows;
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
 pub use branches::{
-    BranchCell, BranchHistory, BranchPlaces, BranchReading, BranchTable, BranchTableRow, CodeName,
-    CodePlace, FunctionBlocks, HistoryStep, ShownBlock, ShownRun, TimedRuns,
+    BranchBlock, BranchBlocks, BranchCell, BranchHistory, BranchPlaces, BranchReading, BranchTable,
+    BranchTableRow, BranchWay, BranchedSample, CodeName, CodePlace, FunctionBlocks, Gather,
+    HistoryStep, ShownBlock, ShownRun, SummedBranches, TimedRuns,
 };
 pub use breakdown::{Breakdown, BreakdownRow, Cell};
 pub use call_node_around::CallNodeAround;
@@ -134,6 +135,8 @@ pub struct Session {
     embedded: Vec<MatchedSymbols>,
     /// DSOs that branches are in or lead to.
     in_branches: Set<DsoId>,
+    /// Branches that blocks of functions are asked of, once somebody has read them.
+    kept_branches: Option<branches::KeptBranches>,
     /// What processes say of their code.
     code_tables: Vec<code_tables::PlacedTable>,
     /// What the recording has of that, or was offered, and nobody ran yet: stacks may be unwound into it.
@@ -191,6 +194,7 @@ impl Session {
             vouched: Set::new(),
             embedded: Vec::new(),
             in_branches: Set::new(),
+            kept_branches: None,
             code_tables: Vec::new(),
             waiting_code: code_tables::recorded(perf_maps),
             code_asked: Set::new(),

@@ -30,11 +30,11 @@ use serde::{Serialize, Serializer};
 
 use crate::session::report::CoverageWork;
 use crate::session::{
-    AccessRows, CallNodeAround, CallNodeDetail, CallTreeRows, ChangeRows, ChangesRequest,
-    CompareSearch, CompareView, ComparedDetail, ComparedTreeRows, ComparedTrees, Coverage,
-    DrawnComparison, DrawnGraph, DrawnTimeOrder, DsoPairRow, DsoRow, FilteredCoverage, FlameWindow,
-    FunctionRows, HotLines, MarkRows, OccurrenceRequest, Place, ProfileInfo, SandwichFacts,
-    ScanStep, SearchResult, Session, SharedLink, SideTotal, TimeWindow, TreeDetail,
+    AccessRows, BranchBlocks, CallNodeAround, CallNodeDetail, CallTreeRows, ChangeRows,
+    ChangesRequest, CompareSearch, CompareView, ComparedDetail, ComparedTreeRows, ComparedTrees,
+    Coverage, DrawnComparison, DrawnGraph, DrawnTimeOrder, DsoPairRow, DsoRow, FilteredCoverage,
+    FlameWindow, FunctionRows, HotLines, MarkRows, OccurrenceRequest, Place, ProfileInfo,
+    SandwichFacts, ScanStep, SearchResult, Session, SharedLink, SideTotal, TimeWindow, TreeDetail,
 };
 
 /// What is asked with a question, as a host has it.
@@ -169,6 +169,8 @@ questions! {
     Sandwich { query: Query, function: FunctionRef } -> Option<SandwichFacts>;
     /// Where in a function's own code samples ended; null if no sample has it.
     HotLines { query: Query, function: FunctionRef } -> Option<HotLines>;
+    /// The basic blocks of a function, of the branches that the query's filters leave; null until these are read.
+    BranchBlocks { query: Query, function: FunctionRef } -> Option<Box<BranchBlocks>>;
     /// What a text finds.
     Search { query: Query, text: String } -> SearchResult;
     /// What the filters and steps of a query leave, and what each takes away.
@@ -348,6 +350,7 @@ fn trees(question: &Question) -> Vec<(Query, TreeDetail)> {
             false => Vec::new(),
         },
         Info {}
+        | BranchBlocks { .. }
         | Dsos {}
         | Coverage {}
         | DsoUsers { .. }
@@ -397,6 +400,9 @@ fn begin(session: &mut Session, question: &Question) -> Begun {
         TimeOrder { query, window } => Answer::TimeOrder(session.drawn_time_order(query, window)),
         Sandwich { query, function } => Answer::Sandwich(session.sandwich(query, function)),
         HotLines { query, function } => Answer::HotLines(session.hot_lines(query, function)),
+        BranchBlocks { query, function } => {
+            Answer::BranchBlocks(session.branch_blocks(query, function).map(Box::new))
+        }
         Shown { query } => Answer::Shown(session.shown(query)),
         FunctionRef { function_id } => Answer::FunctionRef(session.function_ref(*function_id)),
         DsoRef { dso } => Answer::DsoRef(session.dso_ref(*dso)),

@@ -119,6 +119,7 @@ impl Session {
             vouched: Set::new(),
             embedded: Vec::new(),
             in_branches: Set::new(),
+            kept_branches: None,
             code_tables: Vec::new(),
             waiting_code: Vec::new(),
             code_asked: Set::new(),

@@ -117,8 +117,14 @@ export async function refreshNames(): Promise<void> {
     showFacts(present, facts);
   });
   if (isUnwound) {
-    longerStacks.value += 1;
+    reachesMore.value += 1;
   }
+}
+
+/** Names what branches lead to, too. */
+export async function nameBranches(): Promise<void> {
+  await refreshNames();
+  reachesMore.value += 1;
 }
 
 /** Whether callers are guessed where no file tells of them. */
@@ -130,8 +136,8 @@ export async function guessCallers(guesses: CallerGuesses): Promise<void> {
   await refreshNames();
 }
 
-/** Changes when stacks have become longer: they may have reached code that nothing was known of. */
-export const longerStacks = signal(0);
+/** Changes when stacks have become longer, or branches were read: they may have reached code that nothing was known of. */
+export const reachesMore = signal(0);
 
 /** Unwinds what can be; the recording is read once more for that. */
 async function unwind(present: Session): Promise<boolean> {

@@ -6,7 +6,7 @@ import { computed, signal } from "@preact/signals";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DsoRow, FetchRequest, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { dsos, session } from "../state/app.ts";
-import { longerStacks, refreshNames } from "./admit.ts";
+import { reachesMore, refreshNames } from "./admit.ts";
 import { Arrivals } from "./arrivals.ts";
 import { Slots } from "./slots.ts";
 import { THIS_MACHINE, allowServers, fetchesAutomatically, isAllowed, servers } from "./servers.ts";
@@ -124,10 +124,10 @@ export function fetchUnasked(): void {
   startFetch(unasked.value.filter((row) => serversToAsk(row).some(isAllowed)).map((row) => row.id));
 }
 
-/** The DSOs that stacks had reached when files were asked for last. */
+/** The DSOs that stacks and branches had reached when files were asked for last. */
 let reached: ReadonlySet<number> = new Set();
 
-longerStacks.subscribe((times) => {
+reachesMore.subscribe((times) => {
   if (times === 0) {
     return;
   }

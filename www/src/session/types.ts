@@ -225,6 +225,11 @@ interface HostProtocol {
   nameData: { args: Record<string, never>; result: boolean };
   /** Unwinds what files that have come tell how to, and what can be guessed; whether anything could be. */
   unwind: { args: { guesses: CallerGuesses }; result: boolean };
+  /**
+   * Reads the branches that a query's filters leave, for `branchBlocks`, and what files of their code are wanted; false where
+   * there is no recording to read, or not all of it yet.
+   */
+  readBranches: { args: { query: Query }; result: boolean };
   /** Opens a recording beside the one that is open: it takes the place of another such. */
   openSecond: { args: { parts: File[] }; result: ProfileInfo };
   openSecondUrl: { args: Args<"openUrl">; result: ProfileInfo };

@@ -26,7 +26,7 @@ import type { Part } from "./part_reader.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek, unpackText } from "./peek.ts";
 import type { Reading, Underway } from "./reading.ts";
-import { read, unwind } from "./reading.ts";
+import { read, readBranches, unwind } from "./reading.ts";
 import { close, followOn, ROWS } from "./scans.ts";
 import { fetchText, takeCode, tellFiles } from "./served.ts";
 import type { Slices } from "./slices.ts";
@@ -57,8 +57,8 @@ export class Calls {
   readonly #parts = new WeakMap<Session, readonly Part[]>();
   /** Where `perftab view` is asked what processes say of their code. */
   readonly #codeUrls = new WeakMap<Session, string>();
-  /** Resolves when nothing is being unwound. */
-  #unwinding: Promise<void> = Promise.resolve();
+  /** Resolves when no recording is read once more. */
+  #rereading: Promise<unknown> = Promise.resolve();
   readonly #compared = new Comparisons((second) => this.#close(second));
   readonly #turns = new Turns();
   /** What is being read to take the place of the session. */
@@ -161,16 +161,8 @@ export class Calls {
       return null;
     },
     nameData: (_, { slices }) => this.#sideOf(this.#open).nameData(slices),
-    unwind: async ({ guesses }, { slices }) => {
-      // What two read at once of one session would have the same numbers.
-      const before = this.#unwinding;
-      const work = before.then(() => this.#unwindAll(guesses, slices));
-      this.#unwinding = work.then(
-        () => {},
-        () => {},
-      );
-      return work;
-    },
+    unwind: ({ guesses }, { slices }) => this.#afterRereading(() => this.#unwindAll(guesses, slices)),
+    readBranches: ({ query }, { slices }) => this.#afterRereading(() => this.#readBranches(query, slices)),
     openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await this.#readParts(parts.map(partOfFile), slices)),
     openSecondUrl: async (args, { slices }) => this.#replaceSecond(await this.#readUrl(args, slices)),
     share: (request, { slices }) => this.#share(request, slices),
@@ -273,6 +265,26 @@ export class Calls {
       close(session);
       throw error;
     }
+  }
+
+  /** What two read at once of one session would have the same numbers. */
+  #afterRereading<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#rereading.then(work);
+    this.#rereading = result.catch(() => undefined);
+    return result;
+  }
+
+  async #readBranches(query: Query, slices: Slices): Promise<boolean> {
+    slices.check();
+    const session = this.#open;
+    const parts = this.#parts.get(session);
+    if (parts === undefined) {
+      return false;
+    }
+    const side = this.#sideOf(session);
+    await readBranches(session, query, parts, slices, () => side.checkOpen(slices));
+    side.askNames();
+    return true;
   }
 
   /** Unwinds what can be of all that are open; whether anything could. */

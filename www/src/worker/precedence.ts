@@ -9,6 +9,7 @@ import { nextTask, SLICE_MS } from "./slices.ts";
 /** What the user looks at, or points to, or is about to. */
 const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
   "accesses",
+  "branchBlocks",
   "callNode",
   "callNodeDetail",
   "callTreeChildren",
@@ -34,6 +35,7 @@ const BESIDE: ReadonlySet<Method> = new Set<Method>([
   "marks",
   "nameData",
   "nameFrames",
+  "readBranches",
   "tasks",
   "timeline",
   "unwind",
@@ -43,7 +45,7 @@ const BESIDE: ReadonlySet<Method> = new Set<Method>([
 const MADE: ReadonlySet<Method> = new Set<Method>(["export", "share"]);
 
 /** What brings names. */
-const NAMING: ReadonlySet<Method> = new Set<Method>(["fetchDebuginfod", "nameData", "nameFrames", "unwind"]);
+const NAMING: ReadonlySet<Method> = new Set<Method>(["fetchDebuginfod", "nameData", "nameFrames", "readBranches", "unwind"]);
 
 export const OPENING: ReadonlySet<Method> = new Set<Method>(["open", "openLink", "openUrl", "readSoFar"]);
 

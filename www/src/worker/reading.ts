@@ -1,7 +1,8 @@
 // Reading a recording: the session says which bytes it wants next, and they are streamed to it.
 
 import type { Session } from "../generated/perftab_web.js";
-import { Opening, Unwinding } from "../generated/perftab_web.js";
+import { Opening, Rereading } from "../generated/perftab_web.js";
+import type { Progress, Query } from "../session/types.ts";
 import type { Part } from "./part_reader.ts";
 import { PartReader } from "./part_reader.ts";
 import type { Slices } from "./slices.ts";
@@ -49,28 +50,51 @@ export async function unwind(session: Session, parts: readonly Part[], slices: S
   if (session.unwindHeld()) {
     return true;
   }
-  const unwinding = Unwinding.begin(
+  const unwinding = Rereading.unwinding(
     session,
     parts.map(({ source }) => source),
   );
-  if (unwinding === undefined) {
-    return false;
+  return unwinding !== undefined && (await reread(unwinding, session, "unwinding", parts, slices, isOpen));
+}
+
+/** Reads the recording of a session once more for the branches that a query's filters leave. */
+export async function readBranches(
+  session: Session,
+  query: Query,
+  parts: readonly Part[],
+  slices: Slices,
+  isOpen: () => void,
+): Promise<void> {
+  const sources = parts.map(({ source }) => source);
+  let isKept = false;
+  while (!isKept) {
+    isOpen();
+    isKept = await reread(Rereading.branches(session, query, sources), session, "reading", parts, slices, isOpen);
   }
+}
+
+async function reread(
+  rereading: Rereading,
+  session: Session,
+  stage: Progress["stage"],
+  parts: readonly Part[],
+  slices: Slices,
+  isOpen: () => void,
+): Promise<boolean> {
   try {
-    await pump(unwinding, "unwinding", parts, slices);
+    await pump(rereading, stage, parts, slices);
     isOpen();
   } catch (error) {
-    unwinding.free();
+    rereading.free();
     throw error;
   }
-  unwinding.finish(session);
-  return true;
+  return rereading.finish(session);
 }
 
 /** Pushes all that is wanted, until somebody has had enough. */
 async function pump(
   into: Pick<Opening, "wants" | "push" | "done" | "total">,
-  stage: "reading" | "unwinding",
+  stage: Progress["stage"],
   parts: readonly Part[],
   slices: Slices,
   stopped: Promise<"stopped"> = new Promise(() => {}),

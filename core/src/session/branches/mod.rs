@@ -8,19 +8,22 @@
 //! read ─▶ session.branches(query) ─▶ each sample again ─▶ session.take_branches() ─▶ names ─▶ tables
 //! ```
 
+mod page;
 mod shown;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use perftab_perfdata::decode::sample_tail::BranchStack;
-use perftab_profile::{DsoId, DsoKind, Frame, Frames, MappingsKept, Profile};
+use perftab_perfdata::decode::sample_tail::{BranchStack, BranchesAsked};
+use perftab_profile::{DsoId, DsoKind, Frame, Frames, MappingsKept, Profile, StackId};
 use perftab_views::Query;
 use perftab_views::branches::history::{History, HistoryBuilder};
 use perftab_views::branches::{Branch, BranchDetail, BranchSums};
 use perftab_views::filter::Filter;
 use perftab_views::weights::Sum;
 
+pub(super) use page::KeptBranches;
+pub use page::{BranchBlock, BranchBlocks, BranchWay};
 pub use shown::{
     BranchCell, BranchHistory, BranchTable, BranchTableRow, CodeName, CodePlace, FunctionBlocks,
     HistoryStep, ShownBlock, ShownRun, TimedRuns,
@@ -29,11 +32,11 @@ pub use shown::{
 use super::frame_places::FramePlaces;
 use super::{SampleWatcher, Session, WatchedSample};
 
-/// Branches being read.
-pub struct BranchReading(Rc<RefCell<Option<Reader>>>);
+/// Branches being read, and what is made of them.
+pub struct BranchReading<G>(Rc<RefCell<Option<Reader<G>>>>);
 
-impl BranchReading {
-    /// What sums the branches of the samples that a [`Replay`](super::Replay) of the recording shows it.
+impl<G: Gather> BranchReading<G> {
+    /// What takes the branches of the samples that a [`Replay`](super::Replay) of the recording shows it.
     pub fn watcher(&self) -> SampleWatcher {
         let reader = Rc::clone(&self.0);
         Box::new(move |sample| {
@@ -44,7 +47,7 @@ impl BranchReading {
     }
 }
 
-struct Reader {
+struct Reader<G> {
     profile: Rc<Profile>,
     frames: Frames,
     places: FramePlaces,
@@ -52,16 +55,46 @@ struct Reader {
     takes: Vec<bool>,
     /// What kernel addresses belong to that are in no map.
     kernel: Option<DsoId>,
-    gathered: Gathered,
+    /// Those of a sample.
+    branches: Vec<Branch>,
+    gathered: G,
 }
 
-/// What is made of branches.
-enum Gathered {
-    Sums(BranchSums, BranchDetail),
-    History(HistoryBuilder),
+/// What is made of branches. A type for each, so that no host has the code of what it does not ask for.
+pub trait Gather: 'static {
+    /// Takes the branches of a sample, newest first.
+    fn take(&mut self, sample: &BranchedSample<'_>, branches: &[Branch]);
 }
 
-impl Reader {
+/// What else is known of a sample.
+pub struct BranchedSample<'a> {
+    profile: &'a Profile,
+    frames: &'a Frames,
+    stack: StackId,
+    sum: Sum,
+    /// `None` if it has no branches.
+    asked: Option<BranchesAsked>,
+}
+
+/// Sums of branches, as far as they are read.
+pub struct SummedBranches(BranchSums, BranchDetail);
+
+impl Gather for SummedBranches {
+    fn take(&mut self, sample: &BranchedSample<'_>, branches: &[Branch]) {
+        if let Some(asked) = sample.asked {
+            self.0.add(branches.iter().copied(), asked, self.1);
+        }
+    }
+}
+
+impl Gather for HistoryBuilder {
+    fn take(&mut self, sample: &BranchedSample<'_>, branches: &[Branch]) {
+        let stack = sample.profile.stacks.frames(sample.stack);
+        self.add(&|frame| sample.frames.get(frame), stack, branches, sample.sum);
+    }
+}
+
+impl<G: Gather> Reader<G> {
     fn watch(&mut self, sample: &WatchedSample<'_>) {
         if !self.takes.get(sample.row).is_some_and(|&takes| takes) {
             return;
@@ -69,31 +102,22 @@ impl Reader {
         // Of another sample, the file has changed since.
         let Some(stack) = sample.stack_in(&self.profile) else { return };
         let spaces = sample.spaces_when_taken(&self.profile);
-        let Self { profile, frames, places, kernel, gathered, .. } = self;
+        let Self { profile, frames, places, kernel, branches, gathered, .. } = self;
         let mut frame = |address| {
             let mut spaces = spaces.into_iter().flatten();
             let mapped = spaces.find_map(|it| places.frame(profile, frames, it, address));
             mapped.or_else(|| Some(frames.intern(upper(address, *kernel)?)))
         };
-        let branches = sample.tail.branches;
-        let located = branches.iter().flat_map(BranchStack::filled).map(|branch| Branch {
+        branches.clear();
+        let recorded = sample.tail.branches;
+        branches.extend(recorded.iter().flat_map(BranchStack::filled).map(|branch| Branch {
             from: frame(branch.from),
             to: frame(branch.to),
             flags: branch.flags,
-        });
-        match gathered {
-            Gathered::Sums(sums, detail) => {
-                if let Some(branches) = branches {
-                    sums.add(located, branches.asked, *detail);
-                }
-            }
-            Gathered::History(history) => {
-                let located: Vec<Branch> = located.collect();
-                let sum = Sum { weight: sample.weight, samples: 1 };
-                let stack = profile.stacks.frames(stack);
-                history.add(&|frame| frames.get(frame), stack, &located, sum);
-            }
-        }
+        }));
+        let sum = Sum { weight: sample.weight, samples: 1 };
+        let asked = recorded.map(|branches| branches.asked);
+        gathered.take(&BranchedSample { profile, frames, stack, sum, asked }, branches);
     }
 }
 
@@ -139,20 +163,23 @@ impl Session {
         &self,
         query: Option<&Query>,
         detail: BranchDetail,
-    ) -> Result<BranchReading, &'static str> {
-        self.read_branches(query, Gathered::Sums(BranchSums::default(), detail))
+    ) -> Result<BranchReading<SummedBranches>, &'static str> {
+        self.read_branches(query, SummedBranches(BranchSums::default(), detail))
     }
 
     /// The same for [`Self::take_branch_history`].
-    pub fn branch_history(&self, query: &Query) -> Result<BranchReading, &'static str> {
-        self.read_branches(Some(query), Gathered::History(HistoryBuilder::default()))
+    pub fn branch_history(
+        &self,
+        query: &Query,
+    ) -> Result<BranchReading<HistoryBuilder>, &'static str> {
+        self.read_branches(Some(query), HistoryBuilder::default())
     }
 
-    fn read_branches(
+    fn read_branches<G: Gather>(
         &self,
         query: Option<&Query>,
-        gathered: Gathered,
-    ) -> Result<BranchReading, &'static str> {
+        gathered: G,
+    ) -> Result<BranchReading<G>, &'static str> {
         if self.profile.branch_stacks == 0 {
             return Err("the recording has no branches; record them with perf record -b");
         }
@@ -173,28 +200,23 @@ impl Session {
             places: FramePlaces::new(),
             takes: (0..self.profile.samples.len()).map(passes).collect(),
             kernel: kernel_of(&self.profile),
+            branches: Vec::new(),
             gathered,
         };
         Ok(BranchReading(Rc::new(Some(reader).into())))
     }
 
     /// Takes in where the branches are that were read: files of that code are wanted, and its frames are to be named.
-    pub fn take_branches(&mut self, reading: BranchReading) -> BranchSums {
-        match self.take_gathered(reading) {
-            Some(Gathered::Sums(sums, _)) => sums,
-            _ => BranchSums::default(),
-        }
+    pub fn take_branches(&mut self, reading: BranchReading<SummedBranches>) -> BranchSums {
+        self.take_gathered(reading).map(|it| it.0).unwrap_or_default()
     }
 
     /// The same of what [`Self::branch_history`] began.
-    pub fn take_branch_history(&mut self, reading: BranchReading) -> History {
-        match self.take_gathered(reading) {
-            Some(Gathered::History(history)) => history.finish(),
-            _ => History::default(),
-        }
+    pub fn take_branch_history(&mut self, reading: BranchReading<HistoryBuilder>) -> History {
+        self.take_gathered(reading).map(HistoryBuilder::finish).unwrap_or_default()
     }
 
-    fn take_gathered(&mut self, reading: BranchReading) -> Option<Gathered> {
+    fn take_gathered<G>(&mut self, reading: BranchReading<G>) -> Option<G> {
         let Reader { profile, mut frames, gathered, .. } = reading.0.take()?;
         // Something else was taken in meanwhile: what these frames are numbered by is another list.
         if !Rc::ptr_eq(&profile, &self.profile) {
@@ -202,6 +224,9 @@ impl Session {
         }
         drop(profile);
         let known = self.profile.frames.len();
+        if frames.len() == known {
+            return Some(gathered);
+        }
         self.in_branches.extend(frames.iter().skip(known).map(|(_, frame)| frame.dso));
         self.symbols.let_go_of_readers();
         frames.drop_index();

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 
 use perftab_names::{FunctionId, Symbols};
-use perftab_perfdata::map::{Map, Set};
+use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::{sort, sort_by_key};
 use perftab_profile::{Frame, FrameId, Profile};
 
@@ -137,130 +137,120 @@ pub(super) fn blocks(
 ) -> Blocks {
     let within = |frame: Option<FrameId>| {
         let frame = frame.filter(|&frame| symbols.merged(frame) == function)?;
-        Some(profile.frames.get(frame).address)
+        Some((profile.frames.get(frame).address, frame)).filter(|it| it.0 < u64::MAX)
     };
-    let mut parts = Parts::default();
+    let mut places: Map<u64, Place> = Map::new();
+    let add = |times: &mut u64, more: u64| *times = times.saturating_add(more);
     let mut left_out = 0_u64;
     for (&Run { first, last }, sum) in sums.runs.iter() {
-        let (within_first, within_last) = (within(first), within(Some(last)));
-        if let Some(last) = within_last.filter(|&last| last < u64::MAX) {
-            parts.up_to.entry(last + 1).or_default().add(*sum);
+        let (begins, ends) = (within(first), within(Some(last)));
+        if let Some(last) = ends {
+            place_at(&mut places, last).up_to.add(*sum);
         }
-        for (address, frame) in [(within_first, first), (within_last, Some(last))] {
-            if let (Some(address), Some(frame)) = (address, frame) {
-                parts.frames.insert(address, frame);
-            }
-        }
-        match (within_first, within_last) {
-            (Some(first), Some(last)) if first <= last && last < u64::MAX => {
-                parts.add(first, last, *sum);
+        match (begins, ends) {
+            (Some(first), Some(last)) if first.0 <= last.0 => {
+                add(&mut place_at(&mut places, first).begun, sum.times);
+                add(&mut place_at(&mut places, last).ended, sum.times);
             }
             (None, None) => {}
             _ => {
-                if let Some(last) = within_last.filter(|&last| last < u64::MAX) {
-                    parts.add_end(last, *sum);
+                if let Some(last) = ends {
+                    add(&mut place_at(&mut places, last).only_ended, sum.times);
                 }
                 // Where the oldest of a sample began was not recorded.
-                if first.is_some() || within_first.is_some() {
-                    left_out = left_out.saturating_add(sum.times);
+                if first.is_some() {
+                    add(&mut left_out, sum.times);
                 }
             }
         }
     }
     let mut ways: Map<(u64, Option<FrameId>), Way> = Map::new();
     for (branch, &count) in sums.branches.iter() {
-        if let (Some(address), Some(frame)) = (within(branch.to), branch.to) {
-            parts.targets.insert(address);
-            parts.frames.insert(address, frame);
+        if let Some(to) = within(branch.to) {
+            place_at(&mut places, to).is_target = true;
         }
-        if let Some(from) = within(branch.from).filter(|&from| from < u64::MAX) {
-            let none = || Way { branch: from, to: branch.to, taken: 0, mispredicted: 0 };
-            let way = ways.entry((from, branch.to)).or_insert_with(none);
-            let taken = parts.taken.entry(from).or_default();
-            (way.taken, taken.0) = (way.taken.saturating_add(count), taken.0.saturating_add(count));
-            if was_mispredicted(branch.flags) == Some(true) {
-                way.mispredicted = way.mispredicted.saturating_add(count);
-                taken.1 = taken.1.saturating_add(count);
+        if let Some(from) = within(branch.from) {
+            let none = || Way { branch: from.0, to: branch.to, taken: 0, mispredicted: 0 };
+            let (way, place) =
+                (ways.entry((from.0, branch.to)).or_insert_with(none), place_at(&mut places, from));
+            let mispredicted = if was_mispredicted(branch.flags) == Some(true) { count } else { 0 };
+            for (taken, missed) in [
+                (&mut way.taken, &mut way.mispredicted),
+                (&mut place.taken, &mut place.mispredicted),
+            ] {
+                add(taken, count);
+                add(missed, mispredicted);
             }
         }
     }
     let mut ways: Vec<Way> = ways.into_values().collect();
     sort_by_key(&mut ways, |way| (way.branch, Reverse(way.taken), way.to));
-    Blocks { blocks: parts.blocks(), ways, left_out }
+    Blocks { blocks: blocks_of(&places), ways, left_out }
 }
 
-/// What blocks are made of.
-#[derive(Default)]
-struct Parts {
-    /// By address, how many runs begin there, and how many have ended before it.
-    begun: Map<u64, u64>,
-    ended: Map<u64, u64>,
-    /// Of the latter, those of which nothing but the end is known to be in the function.
-    ended_only: Map<u64, u64>,
-    /// By the address behind a branch, all that ran up to it, wherever it began.
-    up_to: Map<u64, RunSum>,
-    targets: Set<u64>,
-    /// By address, as far as they are known.
-    frames: Map<u64, FrameId>,
-    /// By the address of a branch, how often it was taken and mispredicted.
-    taken: Map<u64, (u64, u64)>,
+/// What is known of an address.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    frame: Option<FrameId>,
+    is_target: bool,
+    /// How many runs begin here, and how many end with the branch here.
+    begun: u64,
+    ended: u64,
+    /// How many more do of which nothing else is known to be in the function.
+    only_ended: u64,
+    /// All runs up to here, wherever they began.
+    up_to: RunSum,
+    /// How often the branch here was taken, and mispredicted.
+    taken: u64,
+    mispredicted: u64,
 }
 
-impl Parts {
-    fn add(&mut self, first: u64, last: u64, sum: RunSum) {
-        let add = |times: &mut u64| *times = times.saturating_add(sum.times);
-        add(self.begun.entry(first).or_default());
-        add(self.ended.entry(last + 1).or_default());
+impl Place {
+    fn begins(&self) -> bool {
+        self.is_target || self.begun > 0
     }
+}
 
-    /// Adds what is known to have ended here.
-    fn add_end(&mut self, last: u64, sum: RunSum) {
-        let times = self.ended_only.entry(last + 1).or_default();
-        *times = times.saturating_add(sum.times);
+fn place_at(places: &mut Map<u64, Place>, (address, frame): (u64, FrameId)) -> &mut Place {
+    let place = places.entry(address).or_default();
+    place.frame = Some(frame);
+    place
+}
+
+fn blocks_of(places: &Map<u64, Place>) -> Vec<Block> {
+    let at = |address: u64| places.get(&address).copied().unwrap_or_default();
+    let before = |address: u64| address.checked_sub(1).map(at).unwrap_or_default();
+    let mut limits: Vec<u64> = Vec::new();
+    for (&address, place) in places.iter() {
+        limits.extend(place.begins().then_some(address));
+        limits.extend((place.taken > 0).then_some(address + 1));
     }
-
-    fn blocks(&self) -> Vec<Block> {
-        let mut limits: Vec<u64> = self.begun.keys().copied().collect();
-        limits.extend(self.targets.iter().copied());
-        limits.extend(self.ended.keys().chain(self.ended_only.keys()).copied());
-        limits.extend(self.taken.keys().map(|from| from + 1));
-        sort(&mut limits);
-        limits.dedup();
-        if let Some(&first) = limits.first().filter(|first| self.ended_only.contains_key(first)) {
-            limits.insert(0, first - 1);
+    sort(&mut limits);
+    limits.dedup();
+    if let Some(&first) = limits.first().filter(|&&first| before(first).only_ended > 0) {
+        limits.insert(0, first - 1);
+    }
+    let mut running = 0_u64;
+    let mut blocks = Vec::new();
+    for limits in limits.windows(2) {
+        let &[start, end] = limits else { continue };
+        let (first, behind, last) = (at(start), before(start), before(end));
+        running = running.saturating_add(first.begun).saturating_sub(behind.ended);
+        let executions = running.saturating_add(last.only_ended);
+        if executions == 0 {
+            continue;
         }
-        let mut running = 0_u64;
-        let mut blocks = Vec::new();
-        for (at, &start) in limits.iter().enumerate() {
-            let times = |times: &Map<u64, u64>, at| times.get(&at).copied().unwrap_or(0);
-            running = running.saturating_add(times(&self.begun, start));
-            running = running.saturating_sub(times(&self.ended, start));
-            let Some(&end) = limits.get(at + 1) else { break };
-            let executions = running.saturating_add(times(&self.ended_only, end));
-            if executions > 0 {
-                blocks.push(self.block(start, end, executions));
-            }
-        }
-        blocks
+        let (start, frame) = match behind.taken > 0 && !first.begins() {
+            true => (BlockStart::Behind(start - 1), None),
+            false => (BlockStart::At(start), first.frame),
+        };
+        let end_of = match last.taken {
+            0 => BlockEnd::Next,
+            taken => BlockEnd::Branch { taken, mispredicted: last.mispredicted },
+        };
+        let RunSum { timed, cycles, .. } = last.up_to;
+        let frame = frame.or(last.frame);
+        blocks.push(Block { start, frame, end, end_of, executions, cycles, timed });
     }
-
-    fn block(&self, start: u64, end: u64, executions: u64) -> Block {
-        let RunSum { timed, cycles, .. } = self.up_to.get(&end).copied().unwrap_or_default();
-        let is_behind = start.checked_sub(1).is_some_and(|at| self.taken.contains_key(&at));
-        let is_target = self.targets.contains(&start) || self.begun.contains_key(&start);
-        let end_of = match self.taken.get(&(end - 1)) {
-            Some(&(taken, mispredicted)) => BlockEnd::Branch { taken, mispredicted },
-            None => BlockEnd::Next,
-        };
-        let start = match is_behind && !is_target {
-            true => BlockStart::Behind(start - 1),
-            false => BlockStart::At(start),
-        };
-        let frame = match start {
-            BlockStart::At(start) => self.frames.get(&start),
-            BlockStart::Behind(_) => None,
-        };
-        let frame = frame.or_else(|| self.frames.get(&(end - 1))).copied();
-        Block { start, frame, end, end_of, executions, cycles, timed }
-    }
+    blocks
 }

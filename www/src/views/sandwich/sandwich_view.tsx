@@ -22,6 +22,7 @@ import { idAt, nameClass, share, swatchClass } from "../words.ts";
 import type { Side } from "./centre.ts";
 import { centre, facts, followCentre } from "./centre.ts";
 import { Inlined } from "./inlined.tsx";
+import { BlocksPane } from "./lines/blocks_pane.tsx";
 import { basisWords, LinesPane, useLines } from "./lines/lines_pane.tsx";
 import { setLines } from "./lines/state.ts";
 import { sideHost } from "./side_host.ts";
@@ -48,6 +49,7 @@ export function Sandwich(): JSX.Element {
         </header>
         <Band known={known} />
         <LinesPane known={known} name={name} />
+        <BlocksPane name={name} />
       </section>
     );
   }

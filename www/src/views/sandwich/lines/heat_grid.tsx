@@ -16,15 +16,17 @@ interface Props<Row> {
   /** What the table is called. */
   label: string;
   /** For the style sheet, which knows the columns. */
-  columns: "lines" | "instructions";
+  columns: "lines" | "instructions" | "blocks";
   head: ComponentChildren;
   cells: (row: Row) => ComponentChildren;
   /** Numbers of the rows that are chosen, or belong to the one that is. */
   marked: ReadonlySet<number>;
   onChoose: (row: Row) => void;
+  /** Follows a row that leads somewhere. */
+  onEnter?: (row: Row) => void;
 }
 
-export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onChoose }: Props<Row>): JSX.Element {
+export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onChoose, onEnter }: Props<Row>): JSX.Element {
   const list = useVirtualRows(rows.length, ROW_HEIGHT);
   const prefix = useId();
   const [first = -1] = marked;
@@ -37,9 +39,13 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
     const to = isPlain ? rowAfterKey(event.key, first, list.size) : null;
     const row = to === null ? undefined : rows[to];
+    const present = rows[first];
     if (row !== undefined) {
       event.preventDefault();
       onChoose(row);
+    } else if (isPlain && event.key === "Enter" && onEnter !== undefined && present !== undefined) {
+      event.preventDefault();
+      onEnter(present);
     } else if (isPlain && event.key === "Escape" && chosen.peek() !== null) {
       event.preventDefault();
       chosen.value = null;

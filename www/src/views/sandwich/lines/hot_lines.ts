@@ -1,6 +1,12 @@
 // Which of a function's lines are hot, and what belongs to which: without state.
 
-import type { FunctionRef, HotInstruction, HotLine, HotLines } from "../../../session/types.ts";
+import type { BranchBlock, FunctionRef, HotInstruction, HotLine, HotLines, SandwichFacts } from "../../../session/types.ts";
+import { Flag } from "../../../session/types.ts";
+
+/** What another build's file says of lines, instructions and blocks is said nowhere. */
+export function isForcedName(known: SandwichFacts): boolean {
+  return (known.flags & Flag.Forced) !== 0 || known.dsoStatus === "forced";
+}
 
 /** From so many percent of the function on a row has the next step of heat; what has less than the first has step 1. */
 const STEPS = [0.6, 2, 5, 9] as const;
@@ -16,7 +22,8 @@ const HOT_FROM = 3;
 /** A row that is chosen, in words that outlive an answer: filters change weights, not places. */
 export type Place =
   | { kind: "line"; file: string | null; line: number | null }
-  | { kind: "instruction"; address: string; line: number | null };
+  | { kind: "instruction"; address: string; line: number | null }
+  | { kind: "block"; start: string; last: string; isBehind: boolean; way: string | null };
 
 export function placeOfLine({ file, line }: HotLine): Place {
   return { kind: "line", file, line };
@@ -24,6 +31,15 @@ export function placeOfLine({ file, line }: HotLine): Place {
 
 export function placeOfInstruction({ address, line }: HotInstruction): Place {
   return { kind: "instruction", address, line };
+}
+
+/** Less than 0 if an address comes first. They are hex without zeros in front, and there may be many. */
+const order = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : Number(a > b));
+
+/** Less than 0 for an instruction before a basic block, 0 for one of the block. */
+export function placeIn(address: string, { start, last, isBehind }: Pick<BranchBlock, "start" | "last" | "isBehind">): number {
+  const toStart = order(address, start);
+  return toStart < 0 || (isBehind && toStart === 0) ? -1 : Math.max(0, order(address, last));
 }
 
 /** Rows by their numbers: the chosen one, and those that belong to it in the other table. */
@@ -37,6 +53,11 @@ export const NO_MARKS: Marks = { lines: new Set(), instructions: new Set() };
 export function marksOf({ lines, instructions }: HotLines, place: Place | null): Marks {
   if (place === null) {
     return NO_MARKS;
+  }
+  if (place.kind === "block") {
+    const inside = instructions.flatMap((row, index) => (placeIn(row.address, place) === 0 ? [index] : []));
+    const own = inside.flatMap((index) => instructions[index]?.lineRow ?? []);
+    return { lines: new Set(own), instructions: new Set(inside) };
   }
   if (place.kind === "instruction") {
     const at = instructions.findIndex((row) => row.address === place.address && row.line === place.line);

@@ -9,8 +9,8 @@ import { countSamples, percent } from "../../../state/format.ts";
 import { functionsTable } from "../../rows/functions_model.ts";
 import { share } from "../../words.ts";
 import { HeatCells, HeatGrid, HeatHead } from "./heat_grid.tsx";
-import { hasLines, lineWords, placeOfInstruction, placeOfLine } from "./hot_lines.ts";
-import { chosen, followLines, hot, isForcedName, marks } from "./state.ts";
+import { hasLines, isForcedName, lineWords, placeOfInstruction, placeOfLine } from "./hot_lines.ts";
+import { chosen, followLines, hot, marks } from "./state.ts";
 
 interface Props {
   known: SandwichFacts;

@@ -3,13 +3,13 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { Session } from "../../../session/client.ts";
 import type { FunctionRef, HotLines, Query, SandwichFacts } from "../../../session/types.ts";
-import { Flag } from "../../../session/types.ts";
 import { functionsGroup, linesOf, namesGeneration, phase, query, selection, session, view } from "../../../state/app.ts";
 import { amendStep, step } from "../../../state/history.ts";
 import { latest } from "../../latest.ts";
 import { centre, facts } from "../centre.ts";
 import type { Place } from "./hot_lines.ts";
-import { isSameFunction, marksOf, nextHot, NO_MARKS, placeOfLine } from "./hot_lines.ts";
+import { followBlocks } from "./blocks_state.ts";
+import { isForcedName, isSameFunction, marksOf, nextHot, NO_MARKS, placeOfLine } from "./hot_lines.ts";
 
 /** null while it is asked, and where nothing is to be said. */
 export const hot = signal<HotLines | null>(null);
@@ -18,11 +18,6 @@ export const hot = signal<HotLines | null>(null);
 export const chosen = signal<Place | null>(null);
 
 export const marks = computed(() => (hot.value === null ? NO_MARKS : marksOf(hot.value, chosen.value)));
-
-/** What another build's file says of lines and instructions is said nowhere. */
-export function isForcedName(known: SandwichFacts): boolean {
-  return (known.flags & Flag.Forced) !== 0 || known.dsoStatus === "forced";
-}
 
 interface Question {
   session: Session;
@@ -72,6 +67,7 @@ export function followLines(): () => void {
         answers.ask({ session: asked, query: query.value, reference });
       }
     }),
+    followBlocks(),
   ];
   return () => stops.forEach((stop) => stop());
 }
