@@ -28,6 +28,7 @@ mod script;
 mod serve_debuginfod;
 mod serve_guard;
 mod serve_profiles;
+mod stacks_like_peers;
 mod symbols;
 mod tasks;
 mod tracepoints;
