@@ -30,6 +30,19 @@ impl CodeRanges {
         Self(ranges)
     }
 
+    /// These without some.
+    pub fn without(mut self, others: &[(u64, u64)]) -> Self {
+        for &(from, to) in others.iter().filter(|(from, to)| from < to) {
+            let parts = |(start, end): (u64, u64)| match start < to && from < end {
+                true => [(start, from.max(start)), (to.min(end), end)],
+                false => [(start, end), (end, end)],
+            };
+            let parts = self.0.into_iter().flat_map(parts);
+            self.0 = parts.filter(|(start, end)| start < end).collect();
+        }
+        self
+    }
+
     /// Where each begins and ends, ascending.
     pub fn as_slice(&self) -> &[(u64, u64)] {
         &self.0
@@ -50,5 +63,23 @@ impl CodeRanges {
     /// The longest section.
     pub fn longest(&self) -> Option<(u64, u64)> {
         self.0.iter().copied().max_by_key(|(start, end)| end.saturating_sub(*start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_in_none_of_the_others() {
+        let of = |left_out: &[(u64, u64)]| {
+            CodeRanges::of_ranges(vec![(10, 20), (30, 40)]).without(left_out).0
+        };
+        assert_eq!(of(&[]), [(10, 20), (30, 40)]);
+        assert_eq!(of(&[(12, 15)]), [(10, 12), (15, 20), (30, 40)]);
+        assert_eq!(of(&[(10, 12), (38, 45)]), [(12, 20), (30, 38)]);
+        assert_eq!(of(&[(15, 35)]), [(10, 15), (35, 40)]);
+        assert_eq!(of(&[(20, 30), (13, 13), (16, 14)]), [(10, 20), (30, 40)]);
+        assert_eq!(of(&[(0, 50)]), []);
     }
 }

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdexcept>
 #include <string>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 #ifdef __cpp_impl_coroutine
@@ -219,6 +220,38 @@ NAMED void fn_21() {
     swapcontext(&caller, &coroutine);
 }
 
+// A handler with a stack of its own, below which nothing can be read: a copy of it has none of what was interrupted.
+NAMED void fn_27(int) {
+    Shadow mine = {};
+    mine.magic = 0x5ad05ac4e55ad0u;
+    Shadow *before = shadow;
+    shadow = &mine;
+    {
+        Here here(27);
+        fn_2(3, 27, 2, 3);
+    }
+    shadow = before;
+}
+
+NAMED void fn_28() {
+    Here here(28);
+    raise(SIGUSR2);
+}
+
+static const size_t HANDLER_STACK = 1 << 16;
+
+static void give_handlers_a_stack() {
+    void *all = mmap(nullptr, 2 * HANDLER_STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED || mprotect(all, HANDLER_STACK, PROT_READ | PROT_WRITE)) abort();
+    stack_t other = {};
+    other.ss_sp = all;
+    other.ss_size = HANDLER_STACK;
+    struct sigaction action = {};
+    action.sa_handler = fn_27;
+    action.sa_flags = SA_ONSTACK;
+    if (sigaltstack(&other, nullptr) || sigaction(SIGUSR2, &action, nullptr)) abort();
+}
+
 #ifdef __cpp_impl_coroutine
 struct Task {
     struct promise_type {
@@ -291,7 +324,9 @@ NAMED void *fn_17(void *) {
     mine.magic = 0x5ad05ac4e55ad0u;
     shadow = &mine;
     Here here(17);
+    give_handlers_a_stack();
     fn_16(5000);
+    for (unsigned i = 0; i < 8000; i++) fn_28();
     return nullptr;
 }
 

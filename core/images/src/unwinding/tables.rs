@@ -18,9 +18,15 @@ use crate::code_ranges::CodeRanges;
 use crate::dso_images::DsoImages;
 use crate::dwarf::{Budget, Fault};
 use crate::elf::{Class, Elf, Section};
+use crate::embedded_symbols::GoFunctions;
 use crate::image::Image;
 use crate::matched_image::MatchedImage;
 use crate::placement::OwnedPlacement;
+
+/// Functions of Go's run time that go on on another stack, where what called them is not, and Go itself looks no further
+/// (`funcFlag_SPWRITE` in src/runtime/traceback.go, 1.19). Their rows tell of the stack that they were called on.
+const STACK_SWITCHES: [&[u8]; 4] =
+    [b"runtime.systemstack", b"runtime.mcall", b"runtime.morestack", b"runtime.asmcgocall"];
 
 type Bytes<'b> = EndianSlice<'b, RunTimeEndian>;
 
@@ -182,8 +188,8 @@ fn each_entry<'b, S: UnwindSection<Bytes<'b>>>(
 }
 
 impl Table {
-    /// `None` if there is none that can be read.
-    fn read(image: &Image, name: &str) -> Option<Self> {
+    /// `None` if there is none that can be read. `left_out` are functions that it tells nothing of.
+    fn read(image: &Image, name: &str, left_out: &[(u64, u64)]) -> Option<Self> {
         let elf = image.elf()?;
         let section = elf.section_with_bytes(name)?;
         if elf.class != Class::Elf64 || UnwoundMachine::of_elf(elf.machine).is_none() {
@@ -192,7 +198,8 @@ impl Table {
         let budget = Budget::of_file(image.source().len());
         budget.hold_sections(elf.inflated_size(image.source(), section).ok()?).ok()?;
         let bytes = image.section_bytes(elf, section).ok()?;
-        Some(Self::new(bytes, Form::of(elf, section), CodeRanges::of(elf, None), budget))
+        let code = CodeRanges::of(elf, None).without(left_out);
+        Some(Self::new(bytes, Form::of(elf, section), code, budget))
     }
 
     pub fn new(mut bytes: Vec<u8>, form: Form, code: CodeRanges, budget: Budget) -> Self {
@@ -269,10 +276,10 @@ impl FrameSections {
     /// Those of the files of one build. A binary has `.eh_frame`, its debug file may have `.debug_frame`.
     pub fn read(images: &[MatchedImage]) -> Self {
         let names = [".eh_frame", ".debug_frame", ".zdebug_frame"];
-        let tables = names
-            .iter()
-            .flat_map(|name| images.iter().find_map(|image| Table::read(image.image(), name)));
-        Self::of(tables.collect())
+        let switches: Vec<_> =
+            images.iter().flat_map(|image| stack_switches(image.image())).collect();
+        let read = |name| images.iter().find_map(|it| Table::read(it.image(), name, &switches));
+        Self::of(names.into_iter().filter_map(read).collect())
     }
 
     pub(super) fn of(tables: Vec<Table>) -> Self {
@@ -306,6 +313,27 @@ impl UnwindTables {
             self.entry != 0 && (self.entry..self.entry.saturating_add(ENTRY)).contains(&address);
         row.or_else(|| is_entry.then(Row::of_first))
     }
+
+    /// Whether a function begins at an address, as frames have it.
+    pub fn begins_function(&self, address: u64) -> bool {
+        let Some(address) = self.place.svma(address).map(|address| address.0) else { return false };
+        let begins = |table: &Table| {
+            table.functions().binary_search_by_key(&address, |function| function.start).is_ok()
+        };
+        self.sections.tables.iter().any(begins)
+    }
+}
+
+/// Where the functions of a Go program begin and end that are [`STACK_SWITCHES`].
+fn stack_switches(image: &Image) -> Vec<(u64, u64)> {
+    let budget = Budget::of_file(image.source().len());
+    let GoFunctions { names, functions } = GoFunctions::read(image, &budget).unwrap_or_default();
+    let is_switch = |name: u32| {
+        let name = names.get(name as usize..).and_then(|rest| rest.split(|byte| *byte == 0).next());
+        name.is_some_and(|name| STACK_SWITCHES.contains(&name))
+    };
+    let switches = functions.into_iter().filter(|&(_, _, name)| is_switch(name));
+    switches.map(|(start, end, _)| (start, end)).collect()
 }
 
 /// Where a process of a file begins. Linkers wrote the beginning of `.text` into libraries, where none begins.

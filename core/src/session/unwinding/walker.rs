@@ -316,6 +316,7 @@ impl Walker {
             let dso = self.frames.get(ruled).dso;
             let stopped = match self.rule(ruled, walk.process) {
                 Rule::Row(number) => Ok(number),
+                Rule::NotCovered if self.is_made_up(walk, frame) => return StackEnd::Root,
                 Rule::NotCovered => Err(StackEnd::NotCovered(dso)),
                 Rule::NoTables | Rule::NotAsked => Err(StackEnd::NoTables(dso)),
             };
@@ -349,13 +350,22 @@ impl Walker {
                     walk.state = CodeState::Calls;
                     address.wrapping_sub(1)
                 }
-                Err(NoCaller::Unreadable(address)) if address >= dump.start => {
+                // What a signal has interrupted may have another stack.
+                Err(NoCaller::Unreadable(address)) if address >= dump.start || walk.signals > 0 => {
                     return StackEnd::Truncated;
                 }
                 Err(_) => return StackEnd::Lost,
             };
         }
         StackEnd::Truncated
+    }
+
+    /// Whether a caller has called nothing: what a function returns to is where another one begins, and nothing is before
+    /// it. So whoever made the stack has written that there, as `makecontext` does for the first function of a coroutine.
+    fn is_made_up(&self, walk: &Walk, frame: FrameId) -> bool {
+        let Frame { dso, address } = self.frames.get(frame);
+        let begins = |tables: &UnwindTables| tables.begins_function(address.wrapping_add(1));
+        walk.state == CodeState::Calls && self.tables.get(&dso).is_some_and(begins)
     }
 
     /// Goes on by the frame pointer where no file tells how, if that is wanted and leads to code.
