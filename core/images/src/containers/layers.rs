@@ -33,7 +33,7 @@ pub trait Visitor {
     /// The member that is read is whole.
     fn end(&mut self);
 
-    /// A container cannot be read on, and the member that was being read is not whole.
+    /// A container cannot be read on, and the member that was being read is not whole; or a member cannot be read at all.
     fn failed(&mut self, container: &str, error: &ContainerError);
 }
 
@@ -174,6 +174,10 @@ impl Layers {
         let turn = match part? {
             Part::NeedsInput => Turn::NeedsInput,
             Part::Begin { name } => Turn::Begun { name },
+            Part::Lost { name, why } => {
+                visitor.failed(&format!("{}/{name}", layer.name), &why);
+                Turn::HandedOn { bytes: 0 }
+            }
             Part::End => Turn::Ended,
             Part::Bytes(bytes) => {
                 match (deeper.first_mut(), &mut self.leaf) {

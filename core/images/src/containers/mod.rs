@@ -85,6 +85,8 @@ enum Part<'a> {
     Begin { name: String },
     /// The next bytes of the member that began.
     Bytes(&'a [u8]),
+    /// A member that is not given, and why.
+    Lost { name: String, why: ContainerError },
     /// The member is whole. One that lasts to the end of its container does not say so.
     End,
 }

@@ -2,7 +2,8 @@
 //! map of where that belongs. There are four forms of the map: in the header (GNU's old one), in pax's
 //! records one by one (0.0) or in one (0.1), and in front of the bytes (1.0).
 
-use super::tar::{BLOCK, octal};
+use super::ContainerError;
+use super::tar::{BLOCK, damaged, number};
 
 /// More runs than this are not put together.
 const MAX_RUNS: usize = 1 << 16;
@@ -44,7 +45,7 @@ pub(super) enum MapPlace {
 impl Map {
     /// Of a header of GNU's old form; true if more of it follows in a block of its own.
     pub fn of_header(block: &[u8; BLOCK]) -> (Self, bool) {
-        let mut map = Self { real_size: octal(&block[483..495]), ..Self::default() };
+        let mut map = Self { real_size: number(&block[483..495]), ..Self::default() };
         map.add_structs(&block[386..482]);
         (map, block[482] != 0)
     }
@@ -55,10 +56,10 @@ impl Map {
         block[504] != 0 && self.place != MapPlace::Nowhere
     }
 
-    /// Offset and length as octal digits; an empty one ends the list.
+    /// Offset and length; an empty one ends the list.
     fn add_structs(&mut self, structs: &[u8]) {
         for entry in structs.chunks_exact(24).take_while(|entry| entry[0] != 0) {
-            match (octal(&entry[..12]), octal(&entry[12..])) {
+            match (number(&entry[..12]), number(&entry[12..])) {
                 (Some(offset), Some(length)) => self.add(offset, length),
                 _ => self.place = MapPlace::Nowhere,
             }
@@ -120,8 +121,18 @@ impl Map {
         true
     }
 
-    /// All of the file in its order, last first; `None` if the map contradicts itself or what is stored.
-    pub fn runs(&self, stored: u64) -> Option<Vec<Run>> {
+    /// All of the file in its order, last first. Fails if the map contradicts itself or what is stored, or if the file is
+    /// too long.
+    pub fn runs(&self, stored: u64) -> Result<Vec<Run>, ContainerError> {
+        let is_too_long = self.place != MapPlace::Nowhere && self.real_size > Some(MAX_SIZE);
+        match self.consistent_runs(stored) {
+            _ if is_too_long => Err(ContainerError::TooLarge { bytes: MAX_SIZE }),
+            Some(runs) => Ok(runs),
+            None => Err(damaged("the map of a sparse file cannot be read")),
+        }
+    }
+
+    fn consistent_runs(&self, stored: u64) -> Option<Vec<Run>> {
         let (mut runs, mut at, mut sum) = (Vec::new(), 0_u64, 0_u64);
         for &(offset, length) in &self.regions {
             let hole = offset.checked_sub(at)?;
@@ -129,8 +140,7 @@ impl Map {
             at = offset.checked_add(length)?;
             sum = sum.checked_add(length)?;
         }
-        let real_size = self.real_size.filter(|&size| size <= MAX_SIZE)?;
-        runs.push(Run::Hole(real_size.checked_sub(at)?));
+        runs.push(Run::Hole(self.real_size?.checked_sub(at)?));
         runs.reverse();
         (sum == stored && self.place != MapPlace::Nowhere).then_some(runs)
     }

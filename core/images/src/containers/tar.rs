@@ -2,7 +2,7 @@
 //!
 //! Every member is a header of 512 bytes, its bytes, and zeros up to the next 512. Regular files
 //! are given, sparse ones with their holes (`sparse.rs`); links, folders and devices have no bytes and are
-//! passed over, and so are sparse files whose map cannot be read.
+//! passed over. Of sparse files whose map cannot be read, or that are too long, it is said.
 
 use super::sparse::{Map, MapPlace, Run, ZEROS};
 use super::{Container, ContainerError, Part, collect, member_name, take};
@@ -80,7 +80,7 @@ enum Extension {
 }
 
 impl Tar {
-    fn header(&mut self, block: &[u8; BLOCK]) -> Result<Option<String>, ContainerError> {
+    fn header(&mut self, block: &[u8; BLOCK]) -> Result<Option<Part<'static>>, ContainerError> {
         let header = Header(block);
         if block.iter().all(|&byte| byte == 0) {
             self.place = Place::Behind;
@@ -122,7 +122,7 @@ impl Tar {
             return Ok(None);
         }
         self.place = Place::File { left: size, padding };
-        Ok(Some(member_name(&name)))
+        Ok(Some(Part::Begin { name: member_name(&name) }))
     }
 
     fn begin_sparse(
@@ -131,7 +131,7 @@ impl Tar {
         has_more: bool,
         name: Vec<u8>,
         stored: u64,
-    ) -> Option<String> {
+    ) -> Option<Part<'static>> {
         let rest = match map.place() {
             _ if has_more => Some(MapRest::Blocks),
             MapPlace::Bytes => Some(MapRest::Front),
@@ -143,28 +143,33 @@ impl Tar {
                 self.place = Place::SparseMap { rest, stored };
                 None
             }
-            None => self.begin_runs(&map, &name, stored),
+            None => Some(self.begin_runs(&map, &name, stored)),
         }
     }
 
     /// The map is whole: begins the member, or passes it over.
-    fn begin_runs(&mut self, map: &Map, name: &[u8], stored: u64) -> Option<String> {
+    fn begin_runs(&mut self, map: &Map, name: &[u8], stored: u64) -> Part<'static> {
         let padding = stored.wrapping_neg() % BLOCK as u64;
+        let name = member_name(name);
         match map.runs(stored) {
-            Some(runs) => {
+            Ok(runs) => {
                 self.runs = runs;
                 self.place = Place::Sparse { padding };
-                Some(member_name(name))
+                Part::Begin { name }
             }
-            None => {
+            Err(why) => {
                 self.place = Place::Skipped { left: stored.saturating_add(padding) };
-                None
+                Part::Lost { name, why }
             }
         }
     }
 
     /// Takes in a block of a sparse file's map.
-    fn map_block(&mut self, rest: MapRest, stored: u64) -> Result<Option<String>, ContainerError> {
+    fn map_block(
+        &mut self,
+        rest: MapRest,
+        stored: u64,
+    ) -> Result<Option<Part<'static>>, ContainerError> {
         let Some(mut map) = self.next_sparse.take() else { return Ok(None) };
         let mut stored = stored;
         let has_more = match rest {
@@ -185,7 +190,7 @@ impl Tar {
             self.field.clear();
         }
         let name = self.next_name.take().unwrap_or_default();
-        Ok(self.begin_runs(&map, &name, stored))
+        Ok(Some(self.begin_runs(&map, &name, stored)))
     }
 
     fn extension(&mut self, kind: Extension, bytes: &[u8]) {
@@ -224,8 +229,8 @@ impl Container for Tar {
                     }
                     let field = std::mem::take(&mut self.field);
                     let Some(block) = field.first_chunk() else { return Ok(Part::NeedsInput) };
-                    if let Some(name) = self.header(block)? {
-                        return Ok(Part::Begin { name });
+                    if let Some(part) = self.header(block)? {
+                        return Ok(part);
                     }
                 }
                 &mut Place::Extension { kind, size } => {
@@ -256,8 +261,8 @@ impl Container for Tar {
                     if !collect(&mut self.field, length, input) {
                         return Ok(Part::NeedsInput);
                     }
-                    if let Some(name) = self.map_block(rest, stored)? {
-                        return Ok(Part::Begin { name });
+                    if let Some(part) = self.map_block(rest, stored)? {
+                        return Ok(part);
                     }
                 }
                 &mut Place::Sparse { padding } => match self.runs.last_mut() {
@@ -303,7 +308,7 @@ impl Container for Tar {
     }
 }
 
-fn damaged(what: &'static str) -> ContainerError {
+pub(super) fn damaged(what: &'static str) -> ContainerError {
     ContainerError::Damaged { form: FORM, what }
 }
 
@@ -330,15 +335,7 @@ impl Header<'_> {
     }
 
     fn size(&self) -> Option<u64> {
-        let field = &self.0[124..136];
-        // GNU tar: a first byte with the highest bit says that the rest is a number, big-endian.
-        if field[0] & 0x80 == 0 {
-            return octal(field);
-        }
-        let (high, low) = field.split_at(4);
-        let is_small = high[0] == 0x80 && high[1..].iter().all(|&byte| byte == 0);
-        let size = low.iter().fold(0, |size, &byte| size << 8 | u64::from(byte));
-        (is_small && size <= i64::MAX as u64).then_some(size)
+        number(&self.0[124..136])
     }
 
     fn name(&self) -> Vec<u8> {
@@ -353,8 +350,20 @@ fn until_zero(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
+/// A number of 12 bytes: octal digits, or what GNU tar writes where those are too few: a first byte with the highest bit
+/// says that the rest is a number, big-endian.
+pub(super) fn number(field: &[u8]) -> Option<u64> {
+    if field.first()? & 0x80 == 0 {
+        return octal(field);
+    }
+    let (high, low) = field.split_at_checked(4)?;
+    let is_small = high[0] == 0x80 && high[1..].iter().all(|&byte| byte == 0);
+    let number = low.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
+    (is_small && low.len() == 8 && number <= i64::MAX as u64).then_some(number)
+}
+
 /// Octal digits between spaces or zeros; an empty field is 0.
-pub(super) fn octal(field: &[u8]) -> Option<u64> {
+fn octal(field: &[u8]) -> Option<u64> {
     let text = until_zero(field).trim_ascii();
     text.iter().try_fold(0_u64, |number, &digit| match digit {
         b'0'..=b'7' => number.checked_mul(8)?.checked_add(u64::from(digit - b'0')),

@@ -287,6 +287,28 @@ fn b45_sparse_files_in_archives_are_put_together() {
     }
 }
 
+/// Nobody could hold it, and that is said.
+#[test]
+fn b45_a_sparse_file_that_is_too_long_is_named() {
+    let test = "b45_a_sparse_file_that_is_too_long_is_named";
+    let Some(recorded) = recorded(test) else { return };
+    let folder = TestFolder::new();
+    folder.write("program", &fs::read(&recorded.program).expect("it"));
+    for form in ["--format=gnu", "--format=pax --sparse-version=1.0"] {
+        let pack = format!("truncate -s 50G hole && tar -S {form} -cf out hole program");
+        if !shell(test, &folder, &pack) {
+            continue;
+        }
+        let mut session = open_path(&recorded.recording).expect("a recording");
+        let packed = fs::read(folder.join("out")).expect("it is packed");
+        let report = offer(&mut session, "out", &packed);
+        assert_eq!(report.used.len(), 1, "{form}: what follows is read: {report:?}");
+        let [hole] = &report.not_used[..] else { panic!("{form}: {report:?}") };
+        assert_eq!(hole.name, "out/hole");
+        assert!(hole.message.contains("more than 4000 MB"), "{}", hole.message);
+    }
+}
+
 #[test]
 fn small_steps_and_large_ones_come_to_the_same() {
     let test = "small_steps_and_large_ones_come_to_the_same";
