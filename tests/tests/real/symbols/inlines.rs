@@ -123,6 +123,56 @@ fn c_at_every_byte() {
     }
 }
 
+const RARE: &str = r#"
+struct Pair { int left, right; int both() const { return left * 7 + right; } };
+struct Far { Pair a, b; };
+__attribute__((cold, noinline)) void bad(int x) { __builtin_printf("%d", x); __builtin_abort(); }
+__attribute__((noinline)) int first(int x) {
+    Far far{{x, 1}, {2, x}};
+    if (x == 77777) { bad(far.a.both() * 3); bad(x); }
+    return far.b.both();
+}
+int main(int count, char **) { return first(count); }
+"#;
+
+/// What leads from names to units, and units of types, stand beside what is read; parts of functions lie elsewhere.
+#[test]
+fn indexes_types_and_parts_of_functions_are_no_obstacle() {
+    const TEST: &str = "indexes_types_and_parts_of_functions_are_no_obstacle";
+    let has_clang = is_installed(TEST, "clang++");
+    let has_lld = is_installed(TEST, "ld.lld");
+    let mut parts = 0;
+    for (compiler, flags, section) in [
+        ("clang++", &["-gdwarf-5", "-gpubnames"][..], ".debug_names"),
+        ("g++", &["-fuse-ld=lld", "-ggnu-pubnames", "-Wl,--gdb-index"], ".gdb_index"),
+        ("g++", &["-gdwarf-4", "-fdebug-types-section"], ".debug_types"),
+        ("g++", &["-gdwarf-5", "-fdebug-types-section"], ".debug_info"),
+        ("clang++", &["-gdwarf-4", "-fdebug-types-section"], ".debug_types"),
+    ] {
+        if compiler == "clang++" && !has_clang || section == ".gdb_index" && !has_lld {
+            continue;
+        }
+        let folder = TestFolder::new();
+        let flags = [flags, &["-g", "-O2", "-Wl,--build-id"]].concat();
+        let program = compile(&folder, compiler, &flags, "program.cpp", RARE);
+        assert!(Code::section(&program, section).is_some(), "{compiler} {flags:?}: no {section}");
+        let with_inlines = compare(&program, 1, Compare::Lines);
+        assert!(with_inlines > 1, "{compiler} {flags:?}: {with_inlines}");
+        let code = Code::of(&program);
+        let file = image(&program);
+        let mut bench = Bench::new(file.identity(), &code.offsets(1));
+        bench.admit(file).expect("it is the file recorded");
+        let frames = bench.frames();
+        let named = frames.iter().map(|&(_, frame)| bench.levels(frame)[0].0);
+        let names: BTreeSet<&str> = named.flatten().collect();
+        assert!(names.contains("first(int)"), "{names:?}");
+        parts += usize::from(
+            names.iter().any(|name| name.contains("first(int)") && name.contains(".cold")),
+        );
+    }
+    assert!(parts > 0, "gcc has moved a part of a function elsewhere");
+}
+
 #[test]
 fn cpp_templates_and_lambdas() {
     let folder = TestFolder::new();
