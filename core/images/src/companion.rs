@@ -4,13 +4,20 @@
 //! Each is used only through a matched image that names it by an id. They may come before that image:
 //! then they wait ([`Waiting`]), as far as there is room.
 
+use std::fmt;
+use std::str::FromStr;
+
+use gimli::DwoId;
 use object::elf;
+use perftab_perfdata::format::BuildId;
 
 use super::dso_images::{AddedImage, DsoImages};
 use super::elf::Elf;
 use super::image::Image;
+use super::inline_frames::InlineFrames;
 use super::split_units::SplitImage;
-use super::supplementary::has_id;
+use super::supplementary::{SupplementaryLink, has_id, id_of};
+use super::symbol_table::SymbolTable;
 
 /// Most files that wait for another that names them: each may take a descriptor of the host, of which
 /// some systems permit 4,096.
@@ -26,13 +33,59 @@ pub(super) enum Kind {
     Split(Box<SplitImage>),
 }
 
+/// What a file names a companion by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CompanionId {
+    /// A unit's dwo id.
+    Unit(DwoId),
+    /// The id of what dwz moved out.
+    Shared(BuildId),
+}
+
+impl fmt::Display for CompanionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unit(id) => write!(f, "unit/{:016x}", id.0),
+            Self::Shared(id) => write!(f, "shared/{id}"),
+        }
+    }
+}
+
+impl FromStr for CompanionId {
+    type Err = ();
+
+    /// Reads what `to_string` writes.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (kind, digits) = text.split_once('/').ok_or(())?;
+        match kind {
+            "unit" if digits.len() == 16 && digits.bytes().all(|it| it.is_ascii_hexdigit()) => {
+                u64::from_str_radix(digits, 16).map(|id| Self::Unit(DwoId(id))).map_err(|_| ())
+            }
+            "shared" => BuildId::from_hex(digits).map(Self::Shared).ok_or(()),
+            _ => Err(()),
+        }
+    }
+}
+
+/// A companion that a file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedCompanion {
+    /// By what.
+    pub id: CompanionId,
+    /// Where compiler or dwz put it, as a path of the machine that it ran on; from the folder of the file on if it is
+    /// not absolute.
+    pub path: String,
+}
+
 /// Units that naming has found to be in other files, which are not here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingUnits {
     /// What the host calls the files that name them.
     pub named_by: Vec<String>,
-    /// Where the compiler put each unit, as a path of the machine that it ran on.
-    pub paths: Vec<String>,
+    /// What these files are, if they say so.
+    pub build_id: Option<BuildId>,
+    /// The units.
+    pub units: Vec<NamedCompanion>,
 }
 
 impl Companion {
@@ -53,6 +106,28 @@ impl Companion {
         }
     }
 
+    /// Whether it is what others name by this id, as far as it says itself.
+    pub fn is(&self, id: CompanionId) -> bool {
+        match (&self.0, id) {
+            (Kind::Split(split), CompanionId::Unit(id)) => split.claims(id),
+            (Kind::Shared(image), CompanionId::Shared(id)) => id_of(image) == Some(id),
+            _ => false,
+        }
+    }
+
+    /// The companions that an image names, whether or not it is of a build that was recorded: where to look for files
+    /// that only [`super::Images`] use. What cannot be read names none.
+    pub fn named_by(image: &Image) -> Vec<NamedCompanion> {
+        let shared = SupplementaryLink::of(image).map(|SupplementaryLink { path, build_id }| {
+            NamedCompanion { id: CompanionId::Shared(build_id), path }
+        });
+        let units = image
+            .elf()
+            .filter(|elf| may_have_skeletons(elf))
+            .and_then(|_| InlineFrames::of(image, None, &SymbolTable::default()).ok().flatten());
+        shared.into_iter().chain(units.into_iter().flat_map(|it| it.split_units())).collect()
+    }
+
     pub(super) fn into_kind(self) -> Kind {
         self.0
     }
@@ -62,6 +137,11 @@ impl From<Kind> for Companion {
     fn from(kind: Kind) -> Self {
         Self(kind)
     }
+}
+
+/// Units of programs have nothing but skeletons only beside a table of addresses.
+pub(super) fn may_have_skeletons(elf: &Elf) -> bool {
+    [".debug_addr", ".zdebug_addr"].iter().any(|name| elf.section_with_bytes(name).is_some())
 }
 
 /// Whether dwz may have written it: debug information with an id, and no place for code.

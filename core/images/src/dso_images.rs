@@ -4,6 +4,7 @@
 //! binary, because only there they say where the code lies in the file that was mapped; symbols
 //! and DWARF come from whichever has them.
 
+use perftab_perfdata::format::BuildId;
 use perftab_perfdata::map::Map;
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
@@ -12,8 +13,10 @@ use object::elf;
 use perftab_dsos::{Dso, DsoId, DsoKind};
 use serde::{Deserialize, Serialize};
 
-use super::companion::{Companion, Kind, MissingUnits};
-use super::dwarf::over_budget;
+use super::companion::{
+    Companion, CompanionId, Kind, MissingUnits, NamedCompanion, may_have_skeletons,
+};
+use super::dwarf::{Misfit, MissingUnit, over_budget};
 use super::elf::Elf;
 use super::embedded_symbols;
 use super::image::Image;
@@ -154,7 +157,7 @@ impl DsoImages {
         }
         let first = split.ids().next().map_or(0, |id| id.0);
         let alike = self.splits.entry(first).or_default();
-        let split = match alike.iter().find(|known| !known.lacks_of(&split)) {
+        let split = match alike.iter().find(|known| known.is_same(&split)) {
             Some(known) => Rc::clone(known),
             None => {
                 let split: Rc<SplitImage> = Rc::from(split);
@@ -176,11 +179,33 @@ impl DsoImages {
     /// The units that naming has found to be in files which are not here.
     pub fn missing_units(&self) -> Vec<MissingUnits> {
         let missing = |build: &Build| {
-            let paths = build.missing_units();
+            let unit =
+                |MissingUnit { id, path, .. }| NamedCompanion { id: CompanionId::Unit(id), path };
+            let units: Vec<_> = build.missing_units().into_iter().map(unit).collect();
             let named_by = build.images.iter().map(|image| image.name().to_owned()).collect();
-            (!paths.is_empty()).then_some(MissingUnits { named_by, paths })
+            (!units.is_empty()).then_some(MissingUnits {
+                named_by,
+                build_id: build.build_id(),
+                units,
+            })
         };
         self.builds.iter().filter_map(missing).collect()
+    }
+
+    /// The companions that files of these builds name, and that naming wanted and did not find.
+    pub fn wanted_companions(&self) -> Vec<(BuildId, CompanionId)> {
+        let mut wanted = Vec::new();
+        for build in &self.builds {
+            let Some(id) = build.build_id() else { continue };
+            let units = build.missing_units().into_iter().map(|unit| CompanionId::Unit(unit.id));
+            wanted.extend(units.map(|unit| (id, unit)));
+            if build.supplementary.is_none() {
+                let links = build.images.iter().map(|image| SupplementaryLink::of(image.image()));
+                let links = links.flatten().map(|link| CompanionId::Shared(link.build_id));
+                wanted.extend(links.take(1).map(|link| (id, link)));
+            }
+        }
+        wanted
     }
 
     /// The files that matched ones name as what they have in common with others, and that are not
@@ -217,8 +242,19 @@ impl DsoImages {
             return Some(LostInlines { why, extent: Extent::Part });
         }
         let missing = build.missing_units();
+        let misfits = missing.iter().filter_map(|unit| Some((unit, unit.misfit?)));
+        if let Some((unit, Misfit { begin, in_unit, in_program })) = misfits.clone().next() {
+            let others = misfits.count() - 1;
+            let others = if others == 0 { String::new() } else { format!(" (and {others} more)") };
+            let why = format!(
+                "{}{others} is of another build, though it has the right id: the function at {begin:#x} has \
+                 {in_unit} bytes there and {in_program} in the program. Give the files of the build that ran",
+                file_name(&unit.path)
+            );
+            return Some(LostInlines { why, extent: Extent::Part });
+        }
         if let Some(first) = missing.first() {
-            let (first, others) = (file_name(first), missing.len() - 1);
+            let (first, others) = (file_name(&first.path), missing.len() - 1);
             let others = if others == 0 { String::new() } else { format!(" and {others} more") };
             let why = format!("they are in {first}{others}: give these files, or their .dwp");
             return Some(LostInlines { why, extent: Extent::Part });
@@ -266,7 +302,7 @@ impl Build {
         self.frame_sections = OnceCell::new();
         self.objects = OnceCell::new();
         gives.functions &= self.symbols.has_functions();
-        if gives.inlines {
+        if gives.inlines || gives.unwinding && !self.splits.is_empty() {
             self.inline_frames = OnceCell::new();
         }
         Ok(gives)
@@ -307,7 +343,7 @@ impl Build {
                 Ok(None) => {}
                 Ok(Some(frames)) => {
                     let splits = self.splits.iter().filter(|split| frames.name_split(split));
-                    splits.for_each(|split| frames.add_split(split));
+                    splits.for_each(|split| frames.add_split(split, self.frame_sections()));
                     return DebugInformation { frames: Some(frames), fault };
                 }
                 Err(error) => fault = Some(error.to_string()),
@@ -316,24 +352,22 @@ impl Build {
         DebugInformation { frames: None, fault }
     }
 
-    /// Units of programs have nothing but skeletons only beside a table of addresses.
+    fn build_id(&self) -> Option<BuildId> {
+        self.images.iter().find_map(|image| image.image().build_id())
+    }
+
     fn may_have_skeletons(&self) -> bool {
-        let mut elfs = self.images.iter().filter_map(|image| image.image().elf());
-        elfs.any(|elf| {
-            [".debug_addr", ".zdebug_addr"]
-                .iter()
-                .any(|name| elf.section_with_bytes(name).is_some())
-        })
+        self.images.iter().filter_map(|image| image.image().elf()).any(may_have_skeletons)
     }
 
     fn add_split(&mut self, split: Rc<SplitImage>) {
         if let Some(frames) = self.inline_frames() {
-            frames.add_split(&split);
+            frames.add_split(&split, self.frame_sections());
         }
         self.splits.push(split);
     }
 
-    fn missing_units(&self) -> Vec<String> {
+    fn missing_units(&self) -> Vec<MissingUnit> {
         let read = self.inline_frames.get().and_then(|read| read.frames.as_ref());
         read.map(InlineFrames::missing_units).unwrap_or_default()
     }

@@ -4,6 +4,7 @@
 //! [`Finding`] for each file, names as columns. So it may live in the same place as the profile or in
 //! another, and whoever takes its answers in compares the identities once more.
 
+use perftab_perfdata::format::BuildId;
 use perftab_perfdata::map::Map;
 
 use perftab_dsos::{DsoId, Dsos, Identity};
@@ -12,7 +13,7 @@ use perftab_perfdata::decode::ByteSource;
 use super::address::Svma;
 use super::asked::{NameAnswer, NameRequest, Ticket};
 use super::code_table::CodeTable;
-use super::companion::{Companion, MissingUnits, Waiting};
+use super::companion::{Companion, CompanionId, MissingUnits, Waiting};
 use super::dso_images::{AddedImage, DsoImages};
 use super::findings::{Finding, MatchedFile, Outcome, Refusal};
 use super::forced::{ForceError, ForcedImage, ForcedNames};
@@ -194,6 +195,12 @@ impl Images {
     /// The units that naming has found to be in files which are not here.
     pub fn missing_units(&self) -> Vec<MissingUnits> {
         self.files.missing_units()
+    }
+
+    /// The companions that matched files name, of which naming wanted something that is not here; with the build-ids
+    /// of those files.
+    pub fn wanted_companions(&self) -> Vec<(BuildId, CompanionId)> {
+        self.files.wanted_companions()
     }
 
     /// Notes that a file is not used, of which no more than its beginning was read.

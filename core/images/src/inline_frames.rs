@@ -15,7 +15,8 @@ use perftab_perfdata::decode::ReadError;
 
 use super::address::Svma;
 use super::code_ranges::CodeRanges;
-use super::dwarf::{Budget, Fault, Found, Units, over_budget};
+use super::companion::{CompanionId, NamedCompanion};
+use super::dwarf::{Budget, Fault, Found, MissingUnit, Units, over_budget};
 use super::elf::{Elf, MAX_NAME, Section};
 use super::image::Image;
 use super::kernel_module::{ModuleLayout, RelocatedSections};
@@ -23,6 +24,7 @@ use super::matched_image::MatchedImage;
 use super::split_units::SplitImage;
 use super::supplementary::SupplementaryImage;
 use super::symbol_table::SymbolTable;
+use super::unwinding::FrameSections;
 
 /// The DWARF of one file, ready for look-ups.
 pub struct InlineFrames {
@@ -105,14 +107,20 @@ impl InlineFrames {
         self.units.name_split(split)
     }
 
-    /// Reads units of which only skeletons are here from this file too.
-    pub(super) fn add_split(&self, split: &Rc<SplitImage>) {
-        self.units.add_split(split);
+    /// Reads units of which only skeletons are here from this file too, if they fit `program`.
+    pub(super) fn add_split(&self, split: &Rc<SplitImage>, program: &Rc<FrameSections>) {
+        self.units.add_split(split, program);
     }
 
-    /// Where units should be that were looked for and are not here: paths.
-    pub(super) fn missing_units(&self) -> Vec<String> {
+    /// Units that were looked for and are not here.
+    pub(super) fn missing_units(&self) -> Vec<MissingUnit> {
         self.units.missing()
+    }
+
+    /// All units of which only skeletons are here.
+    pub(super) fn split_units(&self) -> Vec<NamedCompanion> {
+        let named = |(id, path)| NamedCompanion { id: CompanionId::Unit(id), path };
+        self.units.split_units().into_iter().map(named).collect()
     }
 
     /// Where functions begin, in no order.

@@ -54,7 +54,7 @@ mod whole;
 pub use address::{FileOffset, Svma};
 pub use asked::{NameAnswer, NameRequest, Ticket};
 pub use code_table::{Clock, CodeTable, LeftOut};
-pub use companion::{Companion, MissingUnits};
+pub use companion::{Companion, CompanionId, MissingUnits, NamedCompanion};
 pub use content_identity::ContentHashing;
 pub use content_identity::content_hash;
 pub use demangle::demangle;

@@ -44,6 +44,9 @@ pub(super) struct SplitUnit {
 /// A part of each section of a package, or nothing of it.
 type Parts = Map<&'static str, (u64, u64)>;
 
+/// Bytes of two files that are compared at once.
+const COMPARED: u64 = 1 << 20;
+
 /// What is read of units; their lines are with the skeleton.
 const SECTIONS: [SectionId; 4] = [
     SectionId::DebugInfo,
@@ -84,9 +87,17 @@ impl SplitImage {
         ids.chain(rows.into_iter().flat_map(Map::keys)).map(|&id| DwoId(id))
     }
 
-    /// Whether another has units that this one has not.
-    pub fn lacks_of(&self, other: &Self) -> bool {
-        other.ids().any(|id| !self.claims(id))
+    /// Whether another is the same file, byte for byte: ids do not tell builds apart. What cannot be read is another.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let (source, others) = (self.image.source(), other.image.source());
+        if source.len() != others.len() || other.ids().any(|id| !self.claims(id)) {
+            return false;
+        }
+        let mut blocks = (0..source.len()).step_by(COMPARED as usize);
+        blocks.all(|at| {
+            let length = COMPARED.min(source.len() - at);
+            source.read_vec(at, length).is_ok_and(|it| others.read_vec(at, length) == Ok(it))
+        })
     }
 
     /// How long the file is.

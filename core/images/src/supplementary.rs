@@ -79,7 +79,7 @@ fn split_text(bytes: &[u8]) -> Option<(String, &[u8])> {
 }
 
 /// The id that others name an image by.
-fn id_of(image: &Image) -> Option<BuildId> {
+pub(super) fn id_of(image: &Image) -> Option<BuildId> {
     match Sup::of(image) {
         Some(Sup { id, role: Role::Shared, .. }) => Some(id),
         _ => image.build_id(),

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use perftab_core::{Identity, Kallsyms};
+use perftab_core::{Companion, Identity, Kallsyms};
 use perftab_perfdata::format::{BuildId, IdLength};
 
 use super::layout::Part;
@@ -40,8 +40,14 @@ pub fn may_be_named(id: BuildId, found: BuildId) -> bool {
 
 /// Whether `file`, unpacked, may stand under the name `id`, and what it is then.
 pub fn check(file: &File, id: BuildId, part: Part) -> io::Result<Result<Checked, OtherContent>> {
-    if part == Part::Kallsyms {
-        return check_kallsyms(file, id);
+    match part {
+        Part::Kallsyms => return check_kallsyms(file, id),
+        Part::Companion(companion) => {
+            let found = identity::image(file)?.and_then(|image| Companion::of(image).ok());
+            let is_it = found.is_some_and(|found| found.is(companion));
+            return Ok(is_it.then_some((id, Proof::Content)).ok_or(OtherContent::NoBuildId));
+        }
+        _ => {}
     }
     let found = identity::image(file)?.and_then(|image| key_of(image.identity()?));
     Ok(match found {

@@ -3,6 +3,8 @@
 //! ```text
 //! ROOT/usr/bin/app/ID/elf                  what was mapped
 //!                     debug                its separate debug file
+//!                     unit/DWO-ID          what its debug information names (ours)
+//!                     shared/ID            the same
 //!                     probes               perf's notes on probes and SDT markers
 //! ROOT/[vdso]/ID/vdso
 //! ROOT/[kernel.kallsyms]/ID/kallsyms       symbols of a kernel as it ran; beside it `elf`, a vmlinux
@@ -12,10 +14,12 @@
 //!
 //! Before Linux 4.9 `usr/bin/app/ID` was the file itself; such entries are read.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
+use perftab_core::CompanionId;
 use perftab_perfdata::format::BuildId;
 
 use super::Cache;
@@ -34,19 +38,22 @@ pub enum Part {
     Debug,
     /// /proc/kallsyms as it was.
     Kallsyms,
+    /// What its debug information names: a file by its own id. perf knows no such thing and passes over it.
+    Companion(CompanionId),
 }
 
 impl Part {
-    /// All that have content of a build, best first.
+    /// All that have content of a build and one name, best first.
     pub const ALL: [Self; 4] = [Self::Elf, Self::Vdso, Self::Debug, Self::Kallsyms];
 
-    /// What perf calls it.
-    pub fn file_name(self) -> &'static str {
+    /// What perf calls it; a companion is in a folder for its kind.
+    pub fn file_name(self) -> Cow<'static, str> {
         match self {
-            Self::Elf => "elf",
-            Self::Vdso => "vdso",
-            Self::Debug => "debug",
-            Self::Kallsyms => "kallsyms",
+            Self::Elf => "elf".into(),
+            Self::Vdso => "vdso".into(),
+            Self::Debug => "debug".into(),
+            Self::Kallsyms => "kallsyms".into(),
+            Self::Companion(id) => id.to_string().into(),
         }
     }
 }

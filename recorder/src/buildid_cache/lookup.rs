@@ -103,7 +103,7 @@ impl Cache {
             entry.read_part(part, &folder);
         } else {
             for part in Part::ALL {
-                entry.read_part(part, &folder.join(part.file_name()));
+                entry.read_part(part, &folder.join(&*part.file_name()));
             }
         }
         entry

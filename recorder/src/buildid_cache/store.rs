@@ -99,11 +99,12 @@ impl Cache {
         let _lock = self.lock();
         let at = |path: &Path, error| StoreError::Io(path.to_owned(), error);
         let (name, folder) = self.folder_for(id, name, &link).map_err(|error| at(&link, error))?;
-        let place = folder.join(part.file_name());
+        let place = folder.join(&*part.file_name());
         // Another process may have been faster.
         let is_there = existing == Existing::Keep && is_right(&place, id, part);
         if !is_there {
-            fs::create_dir_all(&folder).map_err(|error| at(&folder, error))?;
+            let within = place.parent().unwrap_or(&folder);
+            fs::create_dir_all(within).map_err(|error| at(within, error))?;
             copy.rename_to(&place).map_err(|error| at(&place, error))?;
         }
         set_link(&link, &layout::link_target(&name, id)).map_err(|error| at(&link, error))?;
@@ -112,7 +113,12 @@ impl Cache {
 
     /// Whether the cache has a file of a build, and it is right.
     pub fn has(&self, id: BuildId, part: Part) -> bool {
-        self.lookup(id).is_some_and(|entry| entry.part(part).is_some())
+        match part {
+            Part::Companion(_) => {
+                self.link(id).is_some_and(|link| is_right(&link.join(&*part.file_name()), id, part))
+            }
+            _ => self.lookup(id).is_some_and(|entry| entry.part(part).is_some()),
+        }
     }
 
     /// Removes the entry of a build with everything that is kept with it. Returns whether there
@@ -180,7 +186,7 @@ impl Cache {
         let passing = self.root.join(format!("{PASSING}{}", scratch::unique_suffix()));
         fs::rename(file, &passing)?;
         fs::create_dir(file)?;
-        fs::rename(&passing, file.join(part.file_name()))
+        fs::rename(&passing, file.join(&*part.file_name()))
     }
 
     /// Held until dropped. Where locks are not to be had, renaming alone must do.

@@ -8,6 +8,7 @@
 //! | `/usr/lib/debug/.build-id/xx/yy…` | link to the executable | debug packages of rpm systems |
 //! | `~/.debug/.build-id/xx/yy…/{elf,vdso,debug}` | executable, debug file | `perf buildid-cache` |
 //! | `~/.debug/.build-id/xx/yy…` | link to the executable itself | the same before Linux 4.10 |
+//! | `~/.debug/.build-id/xx/yy…/{unit,shared}/ID` | what debug information names | `perftab buildid` |
 //! | `~/.cache/debuginfod_client/ID/{executable,debuginfo}` | as named | debuginfod's clients |
 //!
 //! By path: the recorded one, and beside it where gdb's manual ("Debugging Information in Separate
@@ -17,7 +18,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use perftab_core::Image;
+use perftab_core::{CompanionId, Image};
 use perftab_perfdata::format::BuildId;
 
 use super::identity;
@@ -60,6 +61,16 @@ impl Places {
         let in_perf_cache = links.perf_cache.map(|link| link.join("debug"));
         let in_debuginfod_cache = self.in_debuginfod_cache(id, "debuginfo");
         in_perf_cache.into_iter().chain([packaged]).chain(in_debuginfod_cache).collect()
+    }
+
+    /// Where what the debug information of a build names may lie by its id, best first.
+    pub fn companions(&self, build: BuildId, id: CompanionId) -> Vec<PathBuf> {
+        let stored = self.link_folders(build).perf_cache.map(|link| link.join(id.to_string()));
+        let by_id = match id {
+            CompanionId::Unit(_) => Vec::new(),
+            CompanionId::Shared(id) => self.debug_files(id),
+        };
+        stored.into_iter().chain(by_id).collect()
     }
 
     /// Where a file mapped from `path`, and a debug file that a debug package has for it, may lie.
@@ -152,6 +163,14 @@ impl Holding {
     }
 }
 
+/// A file that was found.
+pub struct Located {
+    /// Where; `None` if it has no name.
+    pub path: Option<PathBuf>,
+    /// The file, unpacked.
+    pub file: File,
+}
+
 /// The first of `paths` that is a file with this build-id and holds what is asked for. Others are
 /// passed over: a cache entry may hold another build than its name says (perf hard-links files
 /// into its own, and overwriting the original in place changes the entry).
@@ -159,13 +178,13 @@ pub fn open_matching(
     paths: impl IntoIterator<Item = PathBuf>,
     id: BuildId,
     holding: Holding,
-) -> Option<File> {
+) -> Option<Located> {
     paths.into_iter().find_map(|path| {
         // Modules are installed packed.
         let file = unpacked(open_regular(&path)?).ok()?;
         let image = identity::image(&file).ok()??;
         let is_it = identity::build_id_of(&image) == Some(id) && holding.is_in(&image);
-        is_it.then_some(file)
+        is_it.then_some(Located { path: Some(path), file })
     })
 }
 

@@ -5,12 +5,15 @@
 //! `perftab view` hands it to the page (which asks core's gate again).
 
 pub mod code_of_processes;
+pub mod companions;
 pub mod download;
+pub mod folders;
 mod forced;
 pub mod identity;
 pub mod kernel;
 pub mod kernel_copies;
 pub mod local;
 pub mod named;
+pub mod roots;
 pub mod search;
 pub mod unpacked;

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use anyhow::Context;
 use perftab_core::session::{CodeWanted, RecordedFile, RecordedFiles};
-use perftab_core::{CodeTable, ContentHash, DsoKind, Identity, stamped_kallsyms};
+use perftab_core::{CodeTable, CompanionId, ContentHash, DsoKind, Identity, stamped_kallsyms};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
@@ -24,11 +24,12 @@ use super::kept_files::{Asked, KeptFiles};
 use super::route::LocalFile;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::Artifact;
+use crate::images::companions::Companions;
 use crate::images::kernel::KernelPlaces;
 use crate::images::kernel_copies::KernelCopies;
-use crate::images::local::{self, Holding, Places};
+use crate::images::local::{self, Holding, Located, Places};
 use crate::images::unpacked::unpacked;
-use crate::images::{code_of_processes, identity, search};
+use crate::images::{code_of_processes, folders, identity};
 use crate::input::Input;
 use crate::late_ids::Judgement;
 use crate::output;
@@ -62,7 +63,12 @@ pub struct LocalMachine {
     /// What the page has told of the profiles, by their numbers.
     told: Mutex<BTreeMap<usize, Arc<ToldRecording>>>,
     kept: KeptFiles,
+    /// What builds name, once the page asked for some of it.
+    companions: Mutex<HashMap<BuildId, Arc<Companions>>>,
 }
+
+/// Builds whose companions are known at once.
+const MOST_BUILDS: usize = 64;
 
 /// Paths at which a file is looked for by its content: of each file all bytes are read.
 const MOST_PATHS: usize = 100;
@@ -85,6 +91,7 @@ impl LocalMachine {
             profiles,
             told: Mutex::default(),
             kept: KeptFiles::default(),
+            companions: Mutex::default(),
         })
     }
 
@@ -95,6 +102,9 @@ impl LocalMachine {
             LocalFile::Best(id) => [Artifact::DebugInfo, Artifact::Executable]
                 .iter()
                 .find_map(|artifact| self.find(*id, artifact)),
+            LocalFile::Companion(id, companion) => {
+                self.find_companion(*id, *companion).map(ServedFile::Whole)
+            }
             LocalFile::Content(hash) => self.find_content(*hash).map(ServedFile::Whole),
         })
     }
@@ -102,12 +112,16 @@ impl LocalMachine {
     /// The artifact of a build, if it is here.
     pub fn find(&self, id: BuildId, artifact: &Artifact) -> Option<ServedFile> {
         match artifact {
-            Artifact::Executable => self.open(id, Holding::Code).map(ServedFile::Whole),
-            Artifact::DebugInfo => self.open(id, Holding::Dwarf).map(ServedFile::Whole),
+            Artifact::Executable => {
+                self.open(id, Holding::Code).map(|it| ServedFile::Whole(it.file))
+            }
+            Artifact::DebugInfo => {
+                self.open(id, Holding::Dwarf).map(|it| ServedFile::Whole(it.file))
+            }
             // As debuginfod does: from the debug file, else from the executable.
             Artifact::Section(name) => {
                 [Holding::Dwarf, Holding::Code].into_iter().find_map(|holding| {
-                    let file = self.open(id, holding)?;
+                    let file = self.open(id, holding)?.file;
                     let range = identity::image(&file).ok()??.section_range(name)?;
                     Some(ServedFile::Part(file, range))
                 })
@@ -115,6 +129,30 @@ impl LocalMachine {
             // A source has no identity, so no file of this machine can be known to be it.
             Artifact::Source(_) => None,
         }
+    }
+
+    /// A file that the debug information of a build names by this id. The page says neither path nor name.
+    fn find_companion(&self, build: BuildId, id: CompanionId) -> Option<File> {
+        let places = self.places.as_ref()?;
+        let known = self.companions().get(&build).cloned();
+        let companions = known.or_else(|| {
+            let dwarf = self.open(build, Holding::Dwarf)?;
+            let image = identity::image(&dwarf.file).ok()??;
+            let code = self.open(build, Holding::Code);
+            let paths = [Some(dwarf), code].into_iter().flatten().filter_map(|it| it.path);
+            let read = Arc::new(Companions::of(&image, build, paths.collect()));
+            let mut known = self.companions();
+            if known.len() >= MOST_BUILDS {
+                known.clear();
+            }
+            known.insert(build, Arc::clone(&read));
+            Some(read)
+        })?;
+        companions.open(id, places)
+    }
+
+    fn companions(&self) -> MutexGuard<'_, HashMap<BuildId, Arc<Companions>>> {
+        self.companions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The file of this content, if it is still where it ran.
@@ -163,7 +201,7 @@ impl LocalMachine {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self, id: BuildId, holding: Holding) -> Option<File> {
+    fn open(&self, id: BuildId, holding: Holding) -> Option<Located> {
         local::open_matching(self.named.of_build(id), id, holding).or_else(|| {
             let places = self.places.as_ref()?;
             let by_id = match holding {
@@ -179,7 +217,7 @@ impl LocalMachine {
 
 impl ToldRecording {
     /// A file of a build by where it ran.
-    fn open(&self, id: BuildId, holding: Holding, places: &Places) -> Option<File> {
+    fn open(&self, id: BuildId, holding: Holding, places: &Places) -> Option<Located> {
         let is_of_build = |file: &&RecordedFile| match file.identity {
             Identity::Gnu(recorded) => recorded == id || recorded.without_padding() == Some(id),
             Identity::Content(_) => false,
@@ -195,7 +233,7 @@ impl ToldRecording {
         holding: Holding,
         file: &RecordedFile,
         places: &Places,
-    ) -> Option<File> {
+    ) -> Option<Located> {
         let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let listed_as = file.listed_as.as_deref();
         let paths = match file.kind {
@@ -207,16 +245,18 @@ impl ToldRecording {
             // Names without lines: what there is of most kernels.
             (DsoKind::Kernel, Holding::Code) => {
                 let copies = KernelCopies::of_user();
-                copies.open_checked(id).or_else(|| {
+                let file = copies.open_checked(id).or_else(|| {
                     let symbols = kernels().running_symbols(id)?;
                     copies.keep(id, &symbols.text);
                     nameless(&stamped_kallsyms(id, &symbols.text))
-                })
+                });
+                file.map(|file| Located { path: None, file })
             }
             (DsoKind::Vdso, Holding::Code) => {
                 let vdso = own_vdso()?;
                 let found = build_id_of_elf(&SliceSource::new(vdso.as_slice()));
-                if found == Some(id) { nameless(&vdso) } else { None }
+                let file = if found == Some(id) { nameless(&vdso) } else { None };
+                file.map(|file| Located { path: None, file })
             }
             _ => None,
         })
@@ -240,7 +280,7 @@ impl NamedFiles {
         for path in paths {
             let name = path.display();
             let is_folder = fs::metadata(path).with_context(|| format!("--image {name}"))?.is_dir();
-            let files = if is_folder { search::files_below(path) } else { vec![path.clone()] };
+            let files = if is_folder { folders::files_below(path) } else { vec![path.clone()] };
             let images = files.into_iter().filter_map(|file| named.add(file)).count();
             if images == 0 {
                 output::notice(format_args!(

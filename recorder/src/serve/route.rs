@@ -1,7 +1,7 @@
 //! From a request's path to what it asks for. Pure: what is refused here has touched no file.
 
 use axum::http::Method;
-use perftab_core::ContentHash;
+use perftab_core::{CompanionId, ContentHash};
 use perftab_perfdata::format::BuildId;
 
 use super::page_part::PagePart;
@@ -47,6 +47,8 @@ pub enum LocalFile {
     Build(BuildId, Artifact),
     /// The file that tells most of a build: the debug file, else the executable.
     Best(BuildId),
+    /// What the debug information of a build names by this id.
+    Companion(BuildId, CompanionId),
     /// A file that has no build-id.
     Content(ContentHash),
 }
@@ -130,12 +132,15 @@ fn build_id(digits: &str) -> Result<BuildId, RouteError> {
     BuildId::from_hex(digits).ok_or(refused)
 }
 
-/// `buildid/…` as for a debuginfod, `buildid/ID`, or `content/HASH`.
+/// `buildid/…` as for a debuginfod, `buildid/ID`, `buildid/ID/unit/ID`, `buildid/ID/shared/ID`, or `content/HASH`.
 fn local(rest: &str) -> Result<LocalFile, RouteError> {
     if let Some(rest) = rest.strip_prefix("buildid/") {
-        return match rest.contains('/') {
-            true => build(rest).map(|(id, artifact)| LocalFile::Build(id, artifact)),
-            false => build_id(rest).map(LocalFile::Best),
+        let Some((id, what)) = rest.split_once('/') else {
+            return build_id(rest).map(LocalFile::Best);
+        };
+        return match what.parse() {
+            Ok(companion) => Ok(LocalFile::Companion(build_id(id)?, companion)),
+            Err(()) => build(rest).map(|(id, artifact)| LocalFile::Build(id, artifact)),
         };
     }
     let digits = rest.strip_prefix("content/").ok_or(RouteError::Unknown)?;
@@ -205,6 +210,12 @@ mod tests {
         assert_eq!(Route::parse(&path), Ok(Route::Local(build)));
         let best = LocalFile::Best(BuildId::from_hex(ID).expect("an id"));
         assert_eq!(Route::parse(&format!("/local/buildid/{ID}")), Ok(Route::Local(best)));
+        for companion in ["unit/00ff00ff00ff00ff", "shared/9f31c07ad05e"] {
+            let build = BuildId::from_hex(ID).expect("an id");
+            let id = companion.parse().expect("an id");
+            let route = Route::parse(&format!("/local/buildid/{ID}/{companion}"));
+            assert_eq!(route, Ok(Route::Local(LocalFile::Companion(build, id))));
+        }
         assert_eq!(artifact("9f31c07ad05e/executable"), Ok(Artifact::Executable));
         assert_eq!(artifact("9F31C07AD05E/debuginfo"), Ok(Artifact::DebugInfo));
         let section = Artifact::Section(".debug_line".to_owned());
@@ -226,6 +237,10 @@ mod tests {
             assert_eq!(artifact(&rest), Err(RouteError::Unknown), "{rest}");
         }
         assert_eq!(artifact(&format!("{ID}/section/a/b")), Err(RouteError::Unknown));
+        let units = ["", "ff", "+0ff00ff00ff00ff", "00ff00ff00ff00ff/a.dwo", "tmp/a.dwo"];
+        for unit in units.map(|unit| format!("/local/buildid/{ID}/unit/{unit}")) {
+            assert_eq!(Route::parse(&unit), Err(RouteError::Unknown), "{unit}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod branches;
 mod build_ids;
 mod commands;
+mod companions;
 mod corpus;
 mod diff;
 mod event_names;

@@ -62,6 +62,11 @@ impl Functions {
         self.ranges.iter().map(|range| range.begin)
     }
 
+    /// Where they begin, and how long they are.
+    pub fn extents(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.ranges.iter().map(|range| (range.begin, range.end - range.begin))
+    }
+
     /// The entry of the function that covers an address.
     pub fn at(&self, address: u64) -> Option<usize> {
         let next = self.ranges.partition_point(|range| range.begin <= address);

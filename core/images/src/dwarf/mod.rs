@@ -19,7 +19,7 @@ mod units;
 
 pub(super) use budget::{Budget, Fault, over_budget};
 pub(super) use unit_headers::UnitHeaders;
-pub(super) use units::{Found, LoadedUnit, Units};
+pub(super) use units::{Found, LoadedUnit, Misfit, MissingUnit, Units};
 
 /// More inlined bodies than this around one address are not kept.
 const MAX_LEVELS: usize = 256;

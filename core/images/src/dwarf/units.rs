@@ -9,6 +9,7 @@ use perftab_perfdata::sorting::sort_by_numbers;
 
 use super::super::code_ranges::CodeRanges;
 use super::super::split_units::{SplitImage, SplitUnit};
+use super::super::unwinding::FrameSections;
 use super::attributes::{Name, Ranges};
 use super::budget::{Budget, Fault};
 use super::functions::{Functions, Inlined};
@@ -42,8 +43,28 @@ pub(crate) struct Units {
     skeletons: Set<u64>,
     /// Files that have the units of some of them, by id.
     splits: RefCell<Map<u64, Vec<Rc<SplitImage>>>>,
-    /// Skeletons that were met, and whose units are in none of these files; with where they should be.
-    missing: RefCell<Map<u64, String>>,
+    /// Skeletons that were met, and whose units are in none of these files.
+    missing: RefCell<Map<u64, MissingUnit>>,
+    /// How long functions are, as the program says itself.
+    frame_sections: RefCell<Rc<FrameSections>>,
+}
+
+/// A unit of which only a skeleton is here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MissingUnit {
+    pub id: DwoId,
+    /// Where it should be.
+    pub path: String,
+    /// What speaks against a unit that has its id.
+    pub misfit: Option<Misfit>,
+}
+
+/// A function that a unit has another length of than the program: the unit is of another build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Misfit {
+    pub begin: u64,
+    pub in_unit: u64,
+    pub in_program: u64,
 }
 
 /// One of both files.
@@ -110,6 +131,7 @@ impl Units {
             skeletons: Set::new(),
             splits: RefCell::default(),
             missing: RefCell::default(),
+            frame_sections: RefCell::default(),
         };
         units.read_ranges()?;
         Ok(units)
@@ -120,8 +142,9 @@ impl Units {
         split.ids().any(|id| self.skeletons.contains(&id.0))
     }
 
-    /// Looks for units in this file too.
-    pub fn add_split(&self, split: &Rc<SplitImage>) {
+    /// Looks for units in this file too. They have to fit `program`.
+    pub fn add_split(&self, split: &Rc<SplitImage>, program: &Rc<FrameSections>) {
+        *self.frame_sections.borrow_mut() = Rc::clone(program);
         self.budget.add_work_for(split.file_bytes());
         for id in split.ids().filter(|id| self.skeletons.contains(&id.0)) {
             self.splits.borrow_mut().entry(id.0).or_default().push(Rc::clone(split));
@@ -130,9 +153,29 @@ impl Units {
         self.drop_units();
     }
 
-    /// Where the units should be that were looked for and are not here.
-    pub fn missing(&self) -> Vec<String> {
+    /// The units that were looked for and are not here.
+    pub fn missing(&self) -> Vec<MissingUnit> {
         self.missing.borrow().values().cloned().collect()
+    }
+
+    /// All units of which only skeletons are here, and where they should be; as far as they can be read.
+    pub fn split_units(&self) -> Vec<(DwoId, String)> {
+        let mut named = Vec::new();
+        for unit in 0..self.main.units.len() {
+            let Ok(loaded) = self.load(Which::Main, unit) else { break };
+            let unit = loaded.unit.dwo_id.zip(self.split_path(&loaded.unit));
+            drop(loaded);
+            if let Some((id, path)) = unit {
+                let bytes = 64 + path.len() as u64;
+                if self.budget.hold(bytes).is_err() {
+                    break;
+                }
+                self.keep(bytes);
+                named.push((id, path));
+            }
+            self.drop_units();
+        }
+        named
     }
 
     /// What was left out for want of memory or work.
@@ -362,15 +405,24 @@ impl Units {
         Ok(inlined)
     }
 
-    /// The unit that one is the skeleton of. What is damaged is not there.
+    /// The unit that one is the skeleton of. What is damaged or does not fit is not there.
     fn find_split(&self, skeleton: &LoadedUnit) -> Result<Option<Box<SplitUnit>>, Fault> {
         let Some(id) = skeleton.unit.dwo_id else { return Ok(None) };
+        let mut misfit = None;
         for split in self.splits.borrow().get(&id.0).into_iter().flatten() {
             let strings = split.load_strings(&self.budget)?;
             self.keep(strings);
             let before = self.budget.memory();
             match split.unit(&self.dwarf, &skeleton.unit, &self.budget) {
-                Ok(Some(unit)) => return Ok(Some(Box::new(unit))),
+                Ok(Some(unit)) => match self.misfit(&unit) {
+                    Ok(None) => return Ok(Some(Box::new(unit))),
+                    Ok(found) => {
+                        misfit = misfit.or(found);
+                        self.budget.release_to(before);
+                    }
+                    Err(Fault::Damaged) => self.budget.release_to(before),
+                    Err(fault) => return Err(fault),
+                },
                 Ok(None) | Err(Fault::Damaged) => self.budget.release_to(before),
                 Err(fault) => return Err(fault),
             }
@@ -380,8 +432,27 @@ impl Units {
             let bytes = 64 + path.len() as u64;
             self.budget.hold(bytes)?;
             self.keep(bytes);
-            self.missing.borrow_mut().insert(id.0, path);
+            self.missing.borrow_mut().insert(id.0, MissingUnit { id, path, misfit });
         }
+        Ok(None)
+    }
+
+    /// Where a unit has another length of a function than the program. Ids need not cover code: clang's covers
+    /// neither where functions lie nor how long they are.
+    fn misfit(&self, split: &SplitUnit) -> Result<Option<Misfit>, Fault> {
+        let SplitUnit { dwarf, loaded } = split;
+        let functions = Functions::read(dwarf, &loaded.unit, &self.code, &self.budget)?;
+        let program = self.frame_sections.borrow();
+        for (begin, in_unit) in functions.extents() {
+            let mut lengths = program.lengths_at(begin);
+            if let Some(in_program) = lengths.next()
+                && in_program != in_unit
+                && lengths.all(|length| length != in_unit)
+            {
+                return Ok(Some(Misfit { begin, in_unit, in_program }));
+            }
+        }
+        let _ = loaded.functions.set(functions);
         Ok(None)
     }
 
@@ -535,9 +606,11 @@ impl LoadedUnit {
     }
 
     fn functions(&self, units: &Units) -> Result<&Functions, Fault> {
+        if let Some(split) = self.split(units)? {
+            return split.loaded.functions.get().ok_or(Fault::Damaged);
+        }
         if self.functions.get().is_none() {
-            let (dwarf, unit) = self.entries(units)?;
-            let functions = Functions::read(dwarf, unit, &units.code, &units.budget)?;
+            let functions = Functions::read(&units.dwarf, &self.unit, &units.code, &units.budget)?;
             return Ok(self.functions.get_or_init(|| functions));
         }
         self.functions.get().ok_or(Fault::Damaged)

@@ -285,6 +285,16 @@ impl FrameSections {
     pub(super) fn of(tables: Vec<Table>) -> Self {
         Self { tables, ..Self::default() }
     }
+
+    /// How long the functions are that begin at an address: several of one address differ only in damaged files.
+    pub fn lengths_at(&self, start: u64) -> impl Iterator<Item = u64> {
+        self.tables.iter().flat_map(move |table| {
+            let functions = table.functions();
+            let first = functions.partition_point(|function| function.start < start);
+            let begin_there = functions[first..].iter().take_while(move |it| it.start == start);
+            begin_there.map(|function| function.end - function.start)
+        })
+    }
 }
 
 impl UnwindTables {

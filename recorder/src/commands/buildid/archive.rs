@@ -64,6 +64,8 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
             outcome = Outcome::WithLosses;
         } else {
             packer.add(target, &found.pieces)?;
+            finder
+                .companions(target, &found.pieces, &mut |piece| packer.add_piece(target, &piece))?;
         }
     }
     let packed = packer.packed;
@@ -142,15 +144,8 @@ impl Packer {
     /// The files of a DSO, then the link that leads to them.
     fn add(&mut self, target: &Target, pieces: &[Piece]) -> anyhow::Result<()> {
         let (Some(key), Some(name)) = (target.key(), entry_name(target)) else { return Ok(()) };
-        let folder = name.as_path().join(key.to_string());
         for piece in pieces {
-            let path = folder.join(piece.part.file_name());
-            match &piece.content {
-                Content::Memory(bytes) => {
-                    self.append(&path, &mut bytes.as_slice(), bytes.len() as u64)?
-                }
-                Content::File(file) => self.append_file(&path, file)?,
-            }
+            self.add_piece(target, piece)?;
         }
         if let Some(link) = link_name(key) {
             let mut header = self.header(0o777, EntryType::Symlink);
@@ -159,6 +154,15 @@ impl Packer {
         }
         self.packed += 1;
         Ok(())
+    }
+
+    fn add_piece(&mut self, target: &Target, piece: &Piece) -> anyhow::Result<()> {
+        let (Some(key), Some(name)) = (target.key(), entry_name(target)) else { return Ok(()) };
+        let path = name.as_path().join(key.to_string()).join(&*piece.part.file_name());
+        match &piece.content {
+            Content::Memory(bytes) => self.append(&path, &mut bytes.as_slice(), bytes.len() as u64),
+            Content::File(file) => self.append_file(&path, file),
+        }
     }
 
     fn append_file(&mut self, path: &Path, mut file: &File) -> anyhow::Result<()> {

@@ -17,11 +17,12 @@ use super::targets::Target;
 use crate::buildid_cache::{Bytes, Cache, CachedFile, Part, Proof, key_of};
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, Fetched, Patience};
+use crate::images::companions::Companions;
 use crate::images::download::{self, Job};
 use crate::images::kernel::KernelPlaces;
 use crate::images::local::{self, Places};
 use crate::images::unpacked::unpacked;
-use crate::images::{identity, search};
+use crate::images::{folders, identity, roots};
 use crate::record::own_vdso;
 use crate::stop::Stop;
 
@@ -109,7 +110,7 @@ impl Finder {
             let metadata =
                 fs::metadata(path).with_context(|| format!("--image {}", path.display()))?;
             let files = match metadata.is_dir() {
-                true => search::files_below(path),
+                true => folders::files_below(path),
                 false => vec![path.clone()],
             };
             named.extend(files.into_iter().filter_map(|path| Some((identity_at(&path)?, path))));
@@ -121,7 +122,7 @@ impl Finder {
                 .then(|| Places::of_this_machine(args.cache.buildid_dir.as_deref())),
             client: Arc::new(Client::new(args, Patience::OfCommand)),
             named,
-            roots: if args.no_local { Vec::new() } else { search::foreign_roots(session) },
+            roots: if args.no_local { Vec::new() } else { roots::foreign_roots(session) },
             kernel_places: KernelPlaces::new(
                 Path::new("/"),
                 session.profile().host.os_release.as_deref(),
@@ -154,6 +155,29 @@ impl Finder {
             self.fetch(target, &mut pieces);
         }
         pieces
+    }
+
+    /// What the debug information of these files names, as far as it is on this machine: one file after the other, as
+    /// there may be thousands.
+    pub fn companions(
+        &self,
+        target: &Target,
+        pieces: &[Piece],
+        each: &mut dyn FnMut(Piece) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let (Some(places), Some(build)) = (&self.places, target.key()) else { return Ok(()) };
+        let files = pieces.iter().filter_map(|piece| match &piece.content {
+            Content::File(file) => Some(file),
+            Content::Memory(_) => None,
+        });
+        for image in files.filter_map(|file| identity::image(file).ok()?) {
+            let paths = target.paths().map(Path::to_owned).collect();
+            let companions = Companions::of(&image, build, paths);
+            for (id, file) in companions.open_all(places) {
+                each(Piece { part: Part::Companion(id), content: Content::File(file) })?;
+            }
+        }
+        Ok(())
     }
 
     fn find_cached(&self, target: &Target, proof: Proof, pieces: &mut Pieces) {

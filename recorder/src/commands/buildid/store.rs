@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 
-use super::find::Finder;
+use super::find::{Finder, Piece};
 use super::targets::{DsoSelection, Target, targets};
 use super::{Verdicts, cache};
 use crate::buildid_cache::{Cache, Existing};
@@ -37,8 +37,10 @@ fn store(cache: &Cache, finder: &mut Finder, target: &Target) -> anyhow::Result<
     }
     let key = target.key().context("it has no build-id")?;
     let name = target.entry_name().context("its path is not a file path")?;
-    for piece in &found.pieces {
+    let store = |piece: &Piece| -> anyhow::Result<()> {
         cache.store(key, &name, piece.part, piece.content.bytes(), Existing::Keep)?;
-    }
-    Ok(())
+        Ok(())
+    };
+    found.pieces.iter().try_for_each(store)?;
+    finder.companions(target, &found.pieces, &mut |piece| store(&piece))
 }

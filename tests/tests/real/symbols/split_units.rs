@@ -253,6 +253,58 @@ fn what_dwz_shares_comes_in_any_order() {
     }
 }
 
+/// clang's id covers what functions are called and how they are nested, and not their code.
+const FILLED: &str = "
+static inline __attribute__((always_inline)) int mix(int x) { return x * 31 + (x >> 3); }
+__attribute__((noinline)) int first(int x) { __asm__ volatile(FILLER); return mix(x) + mix(x + 1); }
+__attribute__((noinline)) int second(int x) { return mix(x) ^ x; }
+int main(int count, char **) { return first(count) + second(count); }
+";
+
+#[test]
+fn a_unit_of_another_build_with_the_same_id_names_nothing() {
+    const TEST: &str = "a_unit_of_another_build_with_the_same_id_names_nothing";
+    if !is_installed(TEST, "clang++") || !is_installed(TEST, "llvm-dwp") {
+        return;
+    }
+    for version in ["-gdwarf-5", "-gdwarf-4"] {
+        let folder = TestFolder::new();
+        folder.write("first.cpp", FILLED.as_bytes());
+        let build = |program: &str, filler: &str| {
+            let filler = format!("-DFILLER=\"{filler}\"");
+            let flags = ["-O2", "-g", version, "-gsplit-dwarf", "-fno-split-dwarf-inlining"];
+            run_in(&folder, "clang++", &[&flags[..], &[&filler, "-c", "first.cpp"]].concat());
+            run_in(&folder, "clang++", &["-Wl,--build-id", "first.o", "-o", program]);
+            run_in(&folder, "llvm-dwp", &["-e", program, "-o", &format!("{program}.dwp")]);
+            let unit = folder.join(format!("{program}.dwo"));
+            std::fs::rename(folder.join("first.dwo"), &unit).expect("it is there");
+            (folder.join(program), unit)
+        };
+        let (program, unit) = build("ran", "nop");
+        let (_, other) = build("other", ".skip 40, 0x90");
+        let package = folder.join("other.dwp");
+        let right = levels(&program, &[&unit]);
+        let inlined =
+            right.iter().flatten().filter(|(name, ..)| name.as_deref() == Some("mix(int)"));
+        assert!(inlined.count() > 10, "{right:?}");
+        let without = levels(&program, &[]);
+        assert_ne!(right, without);
+        for wrong in [&other, &package] {
+            // Were its id another, no skeleton would name it: `levels` says so.
+            assert_eq!(levels(&program, &[wrong]), without, "{version} {}", wrong.display());
+            assert_eq!(levels(&program, &[wrong, &unit]), right, "{version} {}", wrong.display());
+            let file = image(&program);
+            let mut bench = Bench::new(file.identity(), &Code::of(&program).offsets(1));
+            bench.admit(file).expect("it is the file recorded");
+            let wrong = Companion::of(image(wrong)).expect("it is split off");
+            bench.images.add_companion(wrong).expect("a skeleton names it");
+            bench.symbols.resolve(&bench.profile, bench.dso, &bench.images);
+            let lost = bench.images.lost_inlines(bench.dso).expect("it says why");
+            assert!(lost.why.contains("first.dwo is of another build"), "{}", lost.why);
+        }
+    }
+}
+
 /// Every byte of the parts that lead elsewhere, and some of the others: no panic, and an answer.
 #[test]
 fn damaged_units_and_packages_give_what_they_still_have() {

@@ -1,0 +1,181 @@
+//! Files of this machine: by path, by build-id, by what those say of their debug files.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use perftab_core::session::{OfferReport, WantedDso};
+use perftab_core::{DsoKind, Image, NotAnImage};
+use perftab_perfdata::decode::SliceSource;
+
+use super::{Search, readings};
+use crate::file_source::FileSource;
+use crate::images::identity;
+use crate::images::kernel::{self, KernelPlaces, RunningSymbols};
+use crate::images::kernel_copies::KernelCopies;
+use crate::images::local::{self, Places};
+use crate::images::roots::foreign_roots;
+use crate::output;
+use crate::record::own_vdso;
+
+impl Search<'_> {
+    /// Files of this machine: by path, by build-id, by what those say of their debug files.
+    pub(super) fn offer_local(&mut self, places: &Places) {
+        let release = self.session.profile().host.os_release.clone();
+        let mut kernels = KernelPlaces::new(Path::new("/"), release.as_deref());
+        let roots = foreign_roots(self.session);
+        let looked_for = std::mem::replace(&mut self.looked_for, self.wanted.len());
+        let wanted: Vec<WantedDso> = self.wanted[looked_for..].to_vec();
+        for wanted in wanted {
+            if wanted.kind == DsoKind::Kernel {
+                self.offer_kallsyms(&wanted, places, &kernels);
+            }
+            if wanted.kind == DsoKind::Vdso {
+                self.offer_vdso();
+            }
+            let executables = self.executables(&wanted, places, &mut kernels, &roots);
+            let used = executables.into_iter().find(|path| self.offer_for(&wanted, path));
+            let mut debug_files: Vec<_> =
+                readings(wanted.build_id).flat_map(|id| places.debug_files(id)).collect();
+            if !matches!(wanted.kind, DsoKind::Kernel | DsoKind::Module) {
+                debug_files.extend(places.of_path(Path::new(&wanted.path)));
+            }
+            debug_files.extend(used.into_iter().flat_map(|path| linked_from(places, &path)));
+            for path in debug_files {
+                if self.have_lines.contains(&wanted.dso) {
+                    break;
+                }
+                if self.offer_for(&wanted, &path) {
+                    linked_from(places, &path).iter().for_each(|path| {
+                        self.offer_for(&wanted, path);
+                    });
+                }
+            }
+            if !self.named.contains(&wanted.dso) {
+                self.session.note_attempt(wanted.dso, &places.by_id(), "no file of this build");
+            }
+        }
+    }
+
+    /// Where the file that was mapped may lie, best first.
+    fn executables(
+        &self,
+        wanted: &WantedDso,
+        places: &Places,
+        kernels: &mut KernelPlaces,
+        roots: &[PathBuf],
+    ) -> Vec<PathBuf> {
+        let recorded = Path::new(&wanted.path);
+        let listed_as = self.session.profile().dsos.get(wanted.dso).listed_as.clone();
+        let mut paths = Vec::new();
+        match wanted.kind {
+            DsoKind::Kernel => paths.extend(kernels.kernels(listed_as.as_deref())),
+            DsoKind::Module => {
+                let known = [Some(wanted.path.as_str()), listed_as.as_deref()];
+                paths.extend(kernels.modules(known.into_iter().flatten()));
+            }
+            _ => {
+                // `[vdso]`, `//anon` and what a stranger's recording may hold are no paths.
+                if let Ok(below_root) = recorded.strip_prefix("/") {
+                    paths.push(recorded.to_owned());
+                    paths.extend(roots.iter().map(|root| root.join(below_root)));
+                }
+            }
+        }
+        paths.extend(readings(wanted.build_id).flat_map(|id| places.executables(id)));
+        paths
+    }
+
+    /// Offers a file that may be one DSO's and notes what came of it; whether it names the DSO.
+    fn offer_for(&mut self, wanted: &WantedDso, path: &Path) -> bool {
+        let is_used =
+            |report: &OfferReport| report.used.iter().any(|used| used.dsos.contains(&wanted.dso.0));
+        if self.offer(path).is_some_and(|report| is_used(&report)) {
+            return true;
+        }
+        let is_recorded = path == Path::new(&wanted.path);
+        let outcome = match fs::metadata(path) {
+            Ok(metadata) => self.offered.get(&(metadata.dev(), metadata.ino())).cloned(),
+            Err(_) => is_recorded.then(|| "not there".to_owned()),
+        };
+        if let Some(outcome) = outcome
+            && !self.named.contains(&wanted.dso)
+        {
+            self.session.note_attempt(wanted.dso, &path.to_string_lossy(), &outcome);
+        }
+        false
+    }
+
+    /// The vdso is in no file; ours is that of every process under this kernel.
+    fn offer_vdso(&mut self) {
+        let Some(vdso) = own_vdso() else { return };
+        // Why it is refused stands in the ledger.
+        if let Ok(admitted) = self.session.admit("[vdso]", Box::new(SliceSource::new(vdso))) {
+            self.named.extend(admitted.dsos);
+        }
+    }
+
+    /// The symbols of the kernel that runs, and copies of those of others.
+    fn offer_kallsyms(&mut self, wanted: &WantedDso, places: &Places, kernels: &KernelPlaces) {
+        let copies = KernelCopies::of_user();
+        for id in readings(wanted.build_id) {
+            let open = |path: PathBuf, file| {
+                let source = Box::new(FileSource::new(file).ok()?);
+                let name = path.to_string_lossy().into_owned();
+                Some((Image::open_cached_kallsyms(&name, source, id), name))
+            };
+            let admit_copy = |search: &mut Self| {
+                let copy = copies.open(id).and_then(|(path, file)| open(path, file));
+                copy.is_some_and(|(image, name)| search.admit_symbols(image, &name))
+            };
+            if admit_copy(self) {
+                return;
+            }
+            if let Some(RunningSymbols { path, text, notes }) = kernels.running_symbols(id) {
+                copies.keep(id, &text);
+                // Where the names came from is the same the first time and later.
+                if admit_copy(self) {
+                    return;
+                }
+                let (name, source) = (path.to_string_lossy(), Box::new(SliceSource::new(text)));
+                if self.admit_symbols(Image::open_kallsyms(&name, source, &notes), &name) {
+                    return;
+                }
+            }
+            let others = places.kernel_symbols(id).into_iter();
+            let mut others = others.filter_map(|path| {
+                let file = local::open_regular(&path)?;
+                open(path, file)
+            });
+            if others.any(|(image, name)| self.admit_symbols(image, &name)) {
+                return;
+            }
+        }
+    }
+
+    /// Whether the gate lets the symbols of a kernel in.
+    fn admit_symbols(&mut self, image: Result<Image, NotAnImage>, name: &str) -> bool {
+        let admitted = self.session.admit_image(name, image);
+        let is_admitted = admitted.is_ok();
+        self.named.extend(admitted.into_iter().flat_map(|it| it.dsos));
+        is_admitted
+    }
+
+    /// Says which kernels have no names after all that was tried, and what to do about it.
+    pub(super) fn say_missing_kernels(&self) {
+        let release = self.session.profile().host.os_release.as_deref();
+        for wanted in self.session.wanted() {
+            if let (DsoKind::Kernel, Some(id)) = (wanted.kind, wanted.build_id) {
+                output::notice(kernel::missing_kernel(id, release));
+            }
+        }
+    }
+}
+
+/// Where the debug file lies that the image at `path` names.
+fn linked_from(places: &Places, path: &Path) -> Vec<PathBuf> {
+    let image = local::open_regular(path).and_then(|file| identity::image(&file).ok()?);
+    let link = image.and_then(|image| image.debug_link());
+    link.map_or(Vec::new(), |link| places.debug_links(path, Some(OsStr::new(&link))))
+}
