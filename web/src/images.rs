@@ -14,7 +14,8 @@ use perftab_core::images::{
     NameRequest, NamedLevel, OfferStep, Ticket, UnwindTables,
 };
 use perftab_core::session::{DataRequest, OfferReport, ScanStep};
-use perftab_core::{DsoId, ForceError, Identity, NamingDepth};
+use perftab_core::{CompanionId, DsoId, ForceError, Identity, NamingDepth};
+use perftab_perfdata::format::BuildId;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::*;
 
@@ -154,6 +155,17 @@ impl Images {
     pub fn take_code_tables(&mut self) -> Vec<Uint8Array> {
         let tables = self.0.take_code_tables();
         tables.iter().map(|table| Uint8Array::from(table.to_bytes().as_slice())).collect()
+    }
+
+    /// What the debug information of files names, and naming wanted, and is not here: by the build that names it, and an
+    /// id that says of what kind it is.
+    #[wasm_bindgen(js_name = wantedCompanions, unchecked_return_type = "{ build: string; id: string }[]")]
+    pub fn wanted_companions(&self) -> Vec<Object> {
+        let object = |(build, id): (BuildId, CompanionId)| {
+            let text = |text: String| JsValue::from(text);
+            columns::object(&[("build", text(build.to_string())), ("id", text(id.to_string()))])
+        };
+        self.0.wanted_companions().into_iter().map(object).collect()
     }
 
     /// Whether a file tells how stacks are unwound in a DSO.

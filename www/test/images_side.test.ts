@@ -347,6 +347,38 @@ test("a file that comes while another is taken in is named with the next", async
   assert.equal(session.taken.length, 3);
 });
 
+test("what files name beside them is asked of the machine that they are from, until nothing more comes", async () => {
+  const { session, side, worker } = scene();
+  const server = { kind: "this-machine", url: "/local", host: "this machine" } as const;
+  const dso = { name: "app", kind: "user", identity: "gnu", build_id: "ab" } as const;
+  const fetched = side.fetch({ server, dso }, slices());
+  worker().find({ dso: 1, slices: 1 });
+  let isNamed = false;
+  const named = side.nameFrames(slices()).then(() => {
+    isNamed = true;
+  });
+  await settle();
+  assert.ok(!worker().answer("companions"), "names say what is missing");
+  worker().answer("name");
+  await settle();
+  worker().find({ dso: 1, slices: 1 });
+  assert.ok(worker().answer("companions", true));
+  await settle();
+  assert.ok(!isNamed && !worker().answer("companions"), "it is named with what came");
+  worker().answer("name");
+  await settle();
+  assert.ok(worker().answer("companions", false));
+  await named;
+  assert.deepEqual(
+    session.taken.map(({ ticket }) => ticket),
+    [1, 2],
+  );
+
+  worker().onerror?.({ message: "out of memory", preventDefault: () => {} } as unknown as ErrorEvent);
+  await assert.rejects(fetched);
+  await side.nameFrames(slices());
+});
+
 /** The steps of a scene, each of which may be the last before something else happens. */
 const STEPS: ((scene: Scene, signal: AbortSignal, calls: Promise<unknown>[]) => void)[] = [
   ({ side }, signal, calls) => calls.push(side.offer([file], slices(signal))),

@@ -77,8 +77,18 @@ function combined(before: readonly ServerAnswer[], after: readonly ServerAnswer[
   });
 }
 
-function addressOf({ url, token }: Server, id: string, artifact: Artifact): string {
-  const query = token === undefined ? "" : `?token=${encodeURIComponent(token)}`;
+/** Of what the debug information of a build names by an id. */
+export function companionAddress(server: Server, { build, id }: { build: string; id: string }): string {
+  return `${server.url}/buildid/${build}/${id}${queryOf(server)}`;
+}
+
+function queryOf({ token }: Server): string {
+  return token === undefined ? "" : `?token=${encodeURIComponent(token)}`;
+}
+
+function addressOf(server: Server, id: string, artifact: Artifact): string {
+  const { url } = server;
+  const query = queryOf(server);
   switch (artifact) {
     case "best":
       return `${url}/buildid/${id}${query}`;

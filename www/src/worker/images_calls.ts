@@ -2,9 +2,10 @@
 
 import type { Images, OfferReport } from "../generated/perftab_web.js";
 import { Offer } from "../generated/perftab_web.js";
-import { fetchDso } from "./debuginfod.ts";
-import type { GivenFile, ImagesProtocol } from "./images_protocol.ts";
-import { sourceOf } from "./local_file.ts";
+import { companionAddress, fetchDso } from "./debuginfod.ts";
+import type { GivenFile, ImagesProtocol, LocalFile } from "./images_protocol.ts";
+import { findLocal, sourceOf } from "./local_file.ts";
+import type { Server } from "../session/types.ts";
 import type { Slices } from "./slices.ts";
 
 /** Bytes that are read or unpacked before the clock is looked at. */
@@ -21,6 +22,8 @@ export class ImagesCalls {
   readonly #images: Images;
   /** Says what files turned out to be since it was called last. */
   readonly #tell: () => void;
+  /** Addresses. */
+  readonly #companionsAsked = new Set<string>();
 
   constructor(images: Images, tell: () => void) {
     this.#images = images;
@@ -36,6 +39,7 @@ export class ImagesCalls {
         (file) => this.#offer(file, (done) => slices.breathe({ stage: "offering", done, total: file.bytes.size })),
         (dso) => this.#images.hasUnwindTables(dso),
       ),
+    companions: ({ server }, slices) => this.#fetchCompanions(server, slices),
     insist: ({ dso, addresses, file }) => {
       const insisted = this.#images.insist(dso, addresses, file.name, sourceOf(file));
       this.#tell();
@@ -46,6 +50,41 @@ export class ImagesCalls {
     codeTables: () => this.#images.takeCodeTables(),
     unwindTables: ({ dso }) => this.#images.unwindTables(dso),
   };
+
+  /** All that naming wants by now. DSOs are named again once it is there, so that is told at the end. */
+  async #fetchCompanions(server: Server, slices: Slices): Promise<boolean> {
+    const states = new Set<string>();
+    let isAnyUsed = false;
+    for (const wanted of this.#images.wantedCompanions()) {
+      const address = companionAddress(server, wanted);
+      if (this.#companionsAsked.has(address)) {
+        continue;
+      }
+      this.#companionsAsked.add(address);
+      const file = this.#find(address, slices);
+      // One package has the units of many.
+      if (file !== null && !states.has(file.state)) {
+        states.add(file.state);
+        const given = { name: `${wanted.id} from ${server.host}`, bytes: file };
+        const breathe = (done: number): Promise<void> => slices.breathe({ stage: "offering", done, total: file.size });
+        const report = await this.#offer(given, breathe, () => undefined);
+        isAnyUsed ||= report.used.length > 0;
+      }
+      await slices.breathe({ stage: "offering", done: 0 });
+    }
+    this.#tell();
+    return isAnyUsed;
+  }
+
+  /** A server that is gone has nothing. */
+  #find(address: string, slices: Slices): LocalFile | null {
+    try {
+      return findLocal(address);
+    } catch {
+      slices.check();
+      return null;
+    }
+  }
 
   async #offerAll(files: readonly GivenFile[], slices: Slices): Promise<OfferReport[]> {
     const reports: OfferReport[] = [];
@@ -61,12 +100,12 @@ export class ImagesCalls {
   }
 
   /** What of it was used stays used, also where `breathe` ends the work. */
-  async #offer({ name, bytes }: GivenFile, breathe: (done: number) => Promise<void>): Promise<OfferReport> {
+  async #offer({ name, bytes }: GivenFile, breathe: (done: number) => Promise<void>, tell = this.#tell): Promise<OfferReport> {
     const offered = new Offer(name, sourceOf(bytes));
     try {
       for (;;) {
         const { done, report } = offered.step(this.#images, OFFERED);
-        this.#tell();
+        tell();
         if (report !== null) {
           return report;
         }

@@ -13,7 +13,7 @@ import type {
   OfferReport,
   UnwindTables,
 } from "../generated/perftab_web.js";
-import type { Call, FetchOutcome, FetchRequest } from "../session/types.ts";
+import type { Call, FetchOutcome, FetchRequest, Server } from "../session/types.ts";
 
 /** A file of the machine that `perftab view` runs on: what the server said of it when it was asked first. */
 export interface LocalFile {
@@ -38,6 +38,8 @@ export interface ImagesProtocol {
   offer: { args: { files: readonly GivenFile[] }; result: OfferReport[] };
   /** What servers said; and what came, if it is of use. Only executables tell how stacks are unwound. */
   fetch: { args: FetchRequest & { unwinds: boolean }; result: FetchOutcome & { found: GivenFile | null } };
+  /** Asks the machine of `perftab view` for what debug information names, and offers it; whether any of it is of use. */
+  companions: { args: { server: Server }; result: boolean };
   /** A file that is not the one that ran: what a session is told then. Else what became of it. */
   insist: { args: { dso: number; addresses: BigUint64Array<ArrayBuffer>; file: File }; result: Insisted };
   name: { args: NameRequest; result: NameAnswer };

@@ -10,7 +10,7 @@
 import type { Findings, ForceOutcome, NameAnswer, NameRequest, NotUsed, OfferReport, Session } from "../generated/perftab_web.js";
 import { Cancelled, Caller, SessionError, WorkerDied } from "../session/caller.ts";
 import type { Port } from "../session/caller.ts";
-import type { FetchRequest, Reply, SessionFailure } from "../session/types.ts";
+import type { FetchRequest, Reply, Server, SessionFailure } from "../session/types.ts";
 import type { GivenFile, ImagesProtocol, Told } from "./images_protocol.ts";
 import { ROWS } from "./scans.ts";
 import type { Slices } from "./slices.ts";
@@ -54,6 +54,8 @@ export class ImagesSide {
   readonly #begin: BeginImages;
   #caller: Caller<ImagesProtocol> | null = null;
   #hasEnded = false;
+  /** Where files are from that may name others there. */
+  #machine: Server | null = null;
   /** By DSO: stops what was asked last. */
   readonly #asking = new Map<number, { ticket: number; abort: AbortController }>();
   /** Questions for names that are not answered. None of them rejects. */
@@ -83,6 +85,9 @@ export class ImagesSide {
   /** Asks a server for a DSO, and offers what comes. */
   fetch(request: FetchRequest, slices: Slices): Promise<ImagesProtocol["fetch"]["result"]> {
     // Only stacks of user space are copied.
+    if (request.server.kind === "this-machine") {
+      this.#machine = request.server;
+    }
     const unwinds = this.#session.hasStackDumps && ["user", "vdso"].includes(request.dso.kind);
     return this.#call("fetch", { ...request, unwinds }, slices);
   }
@@ -128,10 +133,13 @@ export class ImagesSide {
       ...this.#session.namingProgress(),
     });
     this.checkOpen(slices);
-    for (const answer of [...this.#awaited]) {
-      await slices.wait(answer, progress());
-      this.checkOpen(slices);
-    }
+    do {
+      for (const answer of [...this.#awaited]) {
+        await slices.wait(answer, progress());
+        this.checkOpen(slices);
+      }
+      // What units were split off shows only where names are looked up.
+    } while (this.#machine !== null && (await this.#call("companions", { server: this.#machine }, slices)));
     for (let answer = this.#said.shift(); answer !== undefined; answer = this.#said.shift()) {
       this.#session.takeNames(answer);
       await slices.breathe(progress());
@@ -221,6 +229,7 @@ export class ImagesSide {
   /** The worker has stopped: what it has said is all that it says. */
   #lose(why: string): void {
     this.#caller = null;
+    this.#machine = null;
     this.bytes = 0;
     if (this.#hasEnded) {
       return;
