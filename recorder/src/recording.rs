@@ -269,7 +269,7 @@ impl Recording {
         }
         let Some(unwinding) = session.unwinding() else { return Ok(false) };
         let mut progress = Progress::begin("Unwinding", Unit::Bytes, Some(self.size));
-        self.replay(StackDumps::Shown, unwinding.watcher(), &mut |replay| {
+        self.replay(unwinding.dumps(), unwinding.watcher(), &mut |replay| {
             progress.update(replay.progress().bytes);
             Ok(())
         })?;

@@ -177,7 +177,7 @@ impl Rereading {
     ) -> Result<Option<Rereading>, JsValue> {
         let Some(unwinding) = session.0.unwinding() else { return Ok(None) };
         let opening = opening_of(parts)?;
-        let replay = opening.replay(session::StackDumps::Shown, unwinding.watcher());
+        let replay = opening.replay(unwinding.dumps(), unwinding.watcher());
         Ok(Some(Self { replay, what: What::Unwinding(unwinding) }))
     }
 

@@ -170,6 +170,12 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// What the process of a row had mapped then; `None` also if no history is [kept](Mappings::kept).
+    pub fn user_space_at(&self, row: usize) -> Option<Space> {
+        let process = self.threads.thread(self.samples.thread.get(row)?).process;
+        self.mappings.space_at(process.into(), row)
+    }
+
     /// An event by its number in a query, that of the wall clock included.
     pub fn event(&self, number: u32) -> Option<&Event> {
         let combined = || self.wall_clock.as_ref().map(|wall| &wall.event);

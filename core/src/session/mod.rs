@@ -61,7 +61,9 @@ use perftab_snapshot::{Facts, Fidelity};
 use perftab_views::coverage::{FrameUses, Uses};
 
 pub use perftab_images::{AdmittedFile, NotUsed, OfferReport, OfferStep, UsedFile};
-pub use perftab_profile::ingest::{SampleWatcher, StackDumps, Unpacked, WatchedSample};
+pub use perftab_profile::ingest::{
+    DumpUse, DumpWatcher, DumpedSample, SampleWatcher, StackDumps, Unpacked, WatchedSample,
+};
 
 pub use accesses::AccessRows;
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};

@@ -195,18 +195,20 @@ fn stack_dumps_are_shown_to_those_who_ask() {
         }
         for file in [recording.file(), packed(&recording.file())] {
             for dumps in [StackDumps::Shown, StackDumps::LeftOut] {
+                let are_shown = matches!(dumps, StackDumps::Shown);
                 let shown = Rc::new(RefCell::new(Vec::new()));
                 let stacks = shown.clone();
                 replay_with(dumps, std::slice::from_ref(&file), 7, move |sample| {
                     let stack = sample.tail.user_stack.expect("a stack").bytes.to_vec();
                     stacks.borrow_mut().push((sample.row, sample.time_nanos, stack));
                 });
-                let stack = |time| match dumps {
-                    StackDumps::Shown => dump(time),
-                    StackDumps::LeftOut => Vec::new(),
-                };
+                let stack = |time| if are_shown { dump(time) } else { Vec::new() };
                 let expected = (1..4).map(|time| (time as usize - 1, Some(time), stack(time)));
-                assert_eq!(shown.take(), expected.collect::<Vec<_>>(), "{dumps:?} in {order:?}");
+                assert_eq!(
+                    shown.take(),
+                    expected.collect::<Vec<_>>(),
+                    "shown: {are_shown}, {order:?}"
+                );
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use perf_event_open_sys::bindings as kernel;
 use perftab_core::DsoKind;
-use perftab_core::session::{CallerGuesses, Opening, Session, StackDumps, Unwinding};
+use perftab_core::session::{CallerGuesses, Opening, Session, Unwinding};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::error::WarningKind;
 use perftab_tests::open::open;
@@ -136,7 +136,7 @@ pub fn unwind(session: &mut Session, bytes: &[u8]) {
 pub fn show(unwinding: &Unwinding, bytes: &[u8]) {
     let source = SliceSource::new(bytes);
     let opening = Opening::new(&[&source]).expect("it opens");
-    let mut replay = opening.replay(StackDumps::Shown, unwinding.watcher());
+    let mut replay = opening.replay(unwinding.dumps(), unwinding.watcher());
     while let Some(wanted) = replay.wants() {
         replay.push(&bytes[wanted.offset as usize..][..wanted.length as usize]);
     }
@@ -288,4 +288,41 @@ fn rules_that_need_no_memory_do_not_go_on_for_ever() {
     let session = unwound(&recording, file);
     // One for each word of the copy, and some.
     assert_eq!(stack(&session, 0).len(), 4 + 8, "{:?}", stack(&session, 0));
+}
+
+/// Copies are looked at where they are in the file, and rows are in the order of time. Two samples that only their stacks
+/// tell apart wait for their turn.
+#[test]
+fn stacks_are_of_their_rows_and_numbered_by_these_wherever_they_are_in_the_file() {
+    let registers = |ip| Some(Regs { abi: 2, values: vec![STACK + 16, STACK, BASE + ip] });
+    let outer = BASE + 0x50;
+    let samples = [
+        sample(10, registers(0x110), &[BASE + 0x250, 0, 0, outer]),
+        sample(20, registers(0x208), &[BASE + 0x109, 7, outer]),
+        sample(20, registers(0x208), &[BASE + 0x103, 7, outer]),
+        sample(30, registers(0x208), &[BASE + 0x105, 7, outer]),
+        sample(40, registers(0x50), &[outer]),
+    ];
+    let expected = [
+        &[0x110, 0x24f, 0x4f][..],
+        &[0x208, 0x108, 0x4f],
+        &[0x208, 0x102, 0x4f],
+        &[0x208, 0x104, 0x4f],
+        &[0x50],
+    ];
+    let mut numbers = Vec::new();
+    for order in [[0, 1, 2, 3, 4], [4, 1, 3, 2, 0], [3, 4, 0, 1, 2]] {
+        let mut recording = recording("x86_64", X86_64);
+        for at in order {
+            recording.sample(0, &samples[at]);
+        }
+        let session = unwound(&recording, x86_64_file());
+        for (row, expected) in expected.iter().enumerate() {
+            assert_eq!(stack(&session, row), *expected, "row {row} of {order:?}");
+        }
+        let profile = session.profile();
+        let stacks: Vec<_> = (0..expected.len()).map(|row| profile.samples.get(row)).collect();
+        numbers.push((stacks, profile.frames.iter().collect::<Vec<_>>()));
+    }
+    assert!(numbers.windows(2).all(|both| both[0] == both[1]), "{numbers:?}");
 }

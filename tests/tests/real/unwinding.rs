@@ -337,7 +337,7 @@ impl Recorded {
         let Some(unwinding) = session.unwinding() else { return Unwound::Nothing };
         let source = SliceSource::new(self.recording.as_slice());
         let opening = Opening::new(&[&source]).expect("it opens");
-        let mut replay = opening.replay(StackDumps::Shown, unwinding.watcher());
+        let mut replay = opening.replay(unwinding.dumps(), unwinding.watcher());
         while let Some(wanted) = replay.wants() {
             replay.push(self.bytes(wanted.offset, wanted.length));
         }

@@ -327,16 +327,11 @@ fn unwinding_info(order: Order, frames: &[u8]) -> Vec<u8> {
 #[test]
 fn callers_of_code_are_found_by_the_rules_that_came_before_it() {
     use crate::unwinding::{
-        AddressBits, Caller, CodeState, MadeCodeRules, Registers, StackMemory, UnwoundMachine,
+        AddressBits, Caller, CodeState, MadeCodeRules, Registers, StackCopy, UnwoundMachine,
     };
 
-    /// The stack of a trampoline that was called from 0x4242.
-    struct Stack;
-    impl StackMemory for Stack {
-        fn read(&self, address: u64, _: u8) -> Option<u64> {
-            (address == 0x7000).then_some(0x4242)
-        }
-    }
+    // The stack of a trampoline that was called from 0x4242.
+    let stack = StackCopy { start: 0x7000, bytes: &0x4242_u64.to_le_bytes() };
     let file = [
         LITTLE.header(7, 50, 0),
         LITTLE.load(88, 0x3000, 0, "without", &TRAMPOLINE),
@@ -367,7 +362,7 @@ fn callers_of_code_are_found_by_the_rules_that_came_before_it() {
             let bits = AddressBits::up_to(u64::MAX);
             let mut registers =
                 Registers::new(UnwoundMachine::X86_64, bits, known).expect("registers");
-            let caller = row.step(&mut registers, &Stack, CodeState::Calls);
+            let caller = row.step(&mut registers, &stack, CodeState::Calls);
             assert_eq!(caller, Ok(Caller::Before(0x4242)), "{at}");
             assert_eq!(registers.stack_pointer(), 0x7008, "{at}");
         }

@@ -3,7 +3,7 @@
 //! WebAssembly.
 
 use super::registers::Registers;
-use super::row::{NoCaller, StackMemory};
+use super::row::{NoCaller, StackCopy};
 
 /// An expression that takes more steps has no value. Compilers' take some ten.
 const MAX_STEPS: u32 = 100;
@@ -26,7 +26,7 @@ impl DwarfExpression {
         &self,
         first: Option<u64>,
         registers: &Registers,
-        memory: &impl StackMemory,
+        memory: &StackCopy<'_>,
     ) -> Result<u64, NoCaller> {
         let mut machine = StackMachine { code: &self.0, at: 0, stack: Vec::new() };
         machine.stack.extend(first);
@@ -111,7 +111,7 @@ impl StackMachine<'_> {
         }
     }
 
-    fn step(&mut self, registers: &Registers, memory: &impl StackMemory) -> Result<(), NoCaller> {
+    fn step(&mut self, registers: &Registers, memory: &StackCopy<'_>) -> Result<(), NoCaller> {
         let operation = self.byte()?;
         let value = match operation {
             // DW_OP_const1u to DW_OP_consts
@@ -222,13 +222,8 @@ mod tests {
     use super::*;
     use crate::unwinding::{AddressBits, UnwoundMachine};
 
-    struct Memory;
-
-    impl StackMemory for Memory {
-        fn read(&self, address: u64, size: u8) -> Option<u64> {
-            (address == 0x7000).then_some(0x1122_3344_5566_7788 & (u64::MAX >> (64 - 8 * size)))
-        }
-    }
+    const MEMORY: StackCopy<'_> =
+        StackCopy { start: 0x7000, bytes: &0x1122_3344_5566_7788_u64.to_le_bytes() };
 
     /// The instruction pointer is 0x1234b, the stack pointer 0x7000.
     fn value(first: Option<u64>, code: &[u8]) -> Result<u64, NoCaller> {
@@ -240,7 +235,7 @@ mod tests {
         let registers =
             Registers::new(UnwoundMachine::X86_64, AddressBits::up_to(u64::MAX), of_perf)
                 .expect("both pointers");
-        DwarfExpression::new(code).expect("short").value(first, &registers, &Memory)
+        DwarfExpression::new(code).expect("short").value(first, &registers, &MEMORY)
     }
 
     fn op(operation: DwOp) -> u8 {

@@ -17,6 +17,6 @@ mod tables;
 
 pub use made::MadeCodeRules;
 pub use registers::{AddressBits, Registers, UnwoundMachine};
-pub use row::{Caller, CodeState, NoCaller, Row, StackMemory};
+pub use row::{Caller, CodeState, NoCaller, Row, StackCopy};
 pub use tables::UnwindTables;
 pub(super) use tables::{FrameSections, for_each_function};

@@ -2,7 +2,7 @@
 
 use object::elf;
 
-use super::row::StackMemory;
+use super::row::StackCopy;
 
 /// A machine whose stacks are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Registers {
         of_perf: impl Fn(u32) -> Option<u64>,
     ) -> Option<Self> {
         let mut registers = Self { machine, bits, values: [0; COUNT], known: 0 };
-        for number in 0..COUNT as u16 {
+        for number in 0..=machine.instruction_pointer() {
             let perf = match machine {
                 UnwoundMachine::X86_64 => X86_64_OF_PERF.get(usize::from(number)).copied(),
                 UnwoundMachine::Aarch64 => Some(u32::from(number)),
@@ -134,11 +134,13 @@ impl Registers {
         self.values[usize::from(self.machine.instruction_pointer())]
     }
 
+    #[inline(always)]
     pub(super) fn get(&self, number: u16) -> Option<u64> {
         let value = *self.values.get(usize::from(number))?;
         (self.known & 1 << number != 0).then_some(value)
     }
 
+    #[inline(always)]
     pub(super) fn set(&mut self, number: u16, value: Option<u64>) {
         let Some(kept) = self.values.get_mut(usize::from(number)) else { return };
         *kept = value.unwrap_or_default();
@@ -152,12 +154,12 @@ impl Registers {
 
     /// What the caller's frame is by the frame pointer, as compilers set it up (`-fno-omit-frame-pointer`): it leads to the
     /// caller's frame pointer, with the return address behind that. Nothing tells whether this code does so.
-    pub fn follow_frame_pointer(&mut self, stack: &impl StackMemory) -> Option<u64> {
+    pub fn follow_frame_pointer(&mut self, stack: &StackCopy<'_>) -> Option<u64> {
         let number = self.machine.frame_pointer();
         let frame = self.get(number).filter(|frame| frame % 8 == 0)?;
         let end = frame.checked_add(16).filter(|_| frame >= self.stack_pointer())?;
-        let callers = stack.read(frame, 8)?;
-        let address = self.unsigned(stack.read(frame + 8, 8)?);
+        let callers = stack.word(frame)?;
+        let address = self.unsigned(stack.word(frame + 8)?);
         self.keep_only(0);
         self.set(number, Some(callers));
         self.set_pointers(end, address);

@@ -8,10 +8,34 @@ use super::UnwoundMachine;
 use super::expression::DwarfExpression;
 use super::registers::{COUNT, Registers};
 
-/// The memory of a process as far as it is known.
-pub trait StackMemory {
+/// The copy of a stack, which is all that is known of a process's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct StackCopy<'a> {
+    /// Address of the first byte.
+    pub start: u64,
+    /// What was there.
+    pub bytes: &'a [u8],
+}
+
+impl StackCopy<'_> {
     /// The little-endian number of `size` bytes, at most eight, at an address; `None` if it is not known.
-    fn read(&self, address: u64, size: u8) -> Option<u64>;
+    pub(super) fn read(&self, address: u64, size: u8) -> Option<u64> {
+        let read = self.from(address)?.get(..usize::from(size))?;
+        let mut bytes = [0; 8];
+        bytes.get_mut(..read.len())?.copy_from_slice(read);
+        Some(u64::from_le_bytes(bytes))
+    }
+
+    /// The same of eight bytes.
+    #[inline(always)]
+    pub(super) fn word(&self, address: u64) -> Option<u64> {
+        self.from(address)?.first_chunk().map(|word| u64::from_le_bytes(*word))
+    }
+
+    #[inline(always)]
+    fn from(&self, address: u64) -> Option<&[u8]> {
+        self.bytes.get(usize::try_from(address.checked_sub(self.start)?).ok()?..)
+    }
 }
 
 /// How the caller of a function is found from one of its instructions.
@@ -27,6 +51,59 @@ pub struct Row {
     /// The register with the address to return to.
     returns: u16,
     left: Left,
+    plain: Option<PlainRow>,
+}
+
+/// The same rules, where they are as for most instructions: the frame is found from a register, and what was saved is on
+/// the stack.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct PlainRow {
+    register: u16,
+    offset: i64,
+    saved: Box<[(u16, i64)]>,
+}
+
+/// Registers that a [`PlainRow`] may have saved.
+const MOST_SAVED: usize = 8;
+
+impl PlainRow {
+    /// `None` if more is to be done by them.
+    fn of(machine: UnwoundMachine, row: &Row) -> Option<Self> {
+        let Rule::Register(register, offset) = row.cfa else { return None };
+        let on_stack = |(number, rule): &(u16, Rule)| match rule {
+            Rule::SavedAt(offset) if *number != machine.stack_pointer() => Some((*number, *offset)),
+            _ => None,
+        };
+        let saved: Box<[_]> = row.saved.iter().map(on_stack).collect::<Option<_>>()?;
+        let has_return = saved.iter().any(|(number, _)| *number == row.returns);
+        let is_plain = row.left == Left::ByCall && has_return && saved.len() <= MOST_SAVED;
+        is_plain.then_some(Self { register, offset, saved })
+    }
+
+    /// As [`Row::step`]; `None`, and nothing is changed, if not all is known.
+    #[inline(always)]
+    fn step(
+        &self,
+        returns: u16,
+        registers: &mut Registers,
+        memory: &StackCopy<'_>,
+    ) -> Option<Caller> {
+        let cfa = registers.get(self.register)?.wrapping_add_signed(self.offset);
+        let mut values = [0; MOST_SAVED];
+        for ((_, offset), value) in self.saved.iter().zip(&mut values) {
+            *value = memory.word(cfa.wrapping_add_signed(*offset))?;
+        }
+        registers.keep_only(registers.machine().preserved());
+        let mut address = 0;
+        for (&(number, _), value) in self.saved.iter().zip(values) {
+            registers.set(number, Some(value));
+            if number == returns {
+                address = registers.unsigned(value);
+            }
+        }
+        registers.set_pointers(cfa, address);
+        Some(if address == 0 { Caller::Nobody } else { Caller::Before(address) })
+    }
 }
 
 /// How a function was left for the next inner one.
@@ -86,6 +163,7 @@ pub enum NoCaller {
 impl Row {
     /// `None` if it has what no compiler writes.
     pub(super) fn new<R, S>(
+        machine: UnwoundMachine,
         section: &S,
         row: &UnwindTableRow<usize>,
         reached: i64,
@@ -119,20 +197,36 @@ impl Row {
             };
             saved.push((register.0, rule));
         }
-        Some(Self { cfa, saved: saved.into(), reached, returns, left })
+        let mut row = Self { cfa, saved: saved.into(), reached, returns, left, plain: None };
+        row.plain = PlainRow::of(machine, &row);
+        Some(row)
     }
 
     /// Of what nobody calls.
     pub(super) fn of_first() -> Self {
         let saved = Box::new([(0, Rule::Undefined)]);
-        Self { cfa: Rule::Constant(0), saved, reached: 0, returns: 0, left: Left::ByCall }
+        let (reached, returns, left, plain) = (0, 0, Left::ByCall, None);
+        Self { cfa: Rule::Constant(0), saved, reached, returns, left, plain }
     }
 
     /// Makes the registers those of the caller. If they are not known, nothing is changed.
     pub fn step(
         &self,
         registers: &mut Registers,
-        memory: &impl StackMemory,
+        memory: &StackCopy<'_>,
+        state: CodeState,
+    ) -> Result<Caller, NoCaller> {
+        let plain = self.plain.as_ref();
+        match plain.and_then(|plain| plain.step(self.returns, registers, memory)) {
+            Some(caller) => Ok(caller),
+            None => self.step_by_rules(registers, memory, state),
+        }
+    }
+
+    fn step_by_rules(
+        &self,
+        registers: &mut Registers,
+        memory: &StackCopy<'_>,
         state: CodeState,
     ) -> Result<Caller, NoCaller> {
         let machine = registers.machine();
@@ -194,10 +288,10 @@ impl Rule {
         &self,
         cfa: Option<u64>,
         registers: &Registers,
-        memory: &impl StackMemory,
+        memory: &StackCopy<'_>,
     ) -> Result<u64, NoCaller> {
         let frame = || cfa.ok_or(NoCaller::Undefined);
-        let read = |address| memory.read(address, 8).ok_or(NoCaller::Unreadable(address));
+        let read = |address| memory.word(address).ok_or(NoCaller::Unreadable(address));
         match self {
             Self::Undefined => Err(NoCaller::Undefined),
             Self::Register(number, offset) => {
@@ -210,5 +304,53 @@ impl Rule {
             Self::SavedWhere(place) => read(place.value(cfa, registers, memory)?),
             Self::Computed(computed) => computed.value(cfa, registers, memory),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unwinding::AddressBits;
+
+    /// On copies of any length, from any place: the same callers, and nothing changed where there is none.
+    #[test]
+    fn a_plain_row_says_what_its_rules_say() {
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let mut known = 0;
+        for machine in [UnwoundMachine::X86_64, UnwoundMachine::Aarch64] {
+            let [returns, pointer] = match machine {
+                UnwoundMachine::X86_64 => [16, 7],
+                UnwoundMachine::Aarch64 => [30, 31],
+            };
+            for _ in 0..2_000 {
+                let at = |slot: u64| Rule::SavedAt(-8 * (slot as i64 + 1));
+                let others = [3, 6, 12, 29].into_iter().filter(|_| random(2) == 0);
+                let others: Vec<u16> = others.collect();
+                let saved = others.iter().map(|&number| (number, at(random(4))));
+                let saved: Box<[_]> = saved.chain([(returns, at(0))]).collect();
+                let cfa = Rule::Register(pointer, 8 * random(6) as i64);
+                let (reached, left) = (8 * random(8) as i64, Left::ByCall);
+                let mut row = Row { cfa, saved, reached, returns, left, plain: None };
+                row.plain = PlainRow::of(machine, &row);
+                assert!(row.plain.is_some());
+                let words: Vec<u64> = (0..random(6)).map(|_| random(3) << 40).collect();
+                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                let memory = StackCopy { start: 0x7000, bytes: &bytes };
+                let value = |number| Some(0x7000 + 8 * u64::from(number % 5));
+                let bits = AddressBits::up_to(u64::MAX);
+                let before = Registers::new(machine, bits, value).expect("all are known");
+                let state = [CodeState::Interrupted, CodeState::Calls][random(2) as usize];
+                let [mut plain, mut by_rules] = [before.clone(), before];
+                let caller = row.step(&mut plain, &memory, state);
+                assert_eq!(caller, row.step_by_rules(&mut by_rules, &memory, state), "{row:?}");
+                assert_eq!(plain, by_rules, "{row:?}");
+                known += u32::from(caller.is_ok());
+            }
+        }
+        assert!((500..3_500).contains(&known), "{known} have a caller");
     }
 }

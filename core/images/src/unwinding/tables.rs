@@ -169,15 +169,18 @@ fn each_entry<'b, S: UnwindSection<Bytes<'b>>>(
     budget: &Budget,
     each: &mut dyn FnMut(Function),
 ) -> Result<(), Fault> {
-    // Many entries have one in common.
+    // Many entries have one in common, most of them that of the entry before.
     let mut common = Map::new();
+    let mut last = None;
     let mut entries = section.entries(bases);
     while let Some(entry) = entries.next()? {
         let CieOrFde::Fde(entry) = entry else { continue };
         let entry = entry.parse(|section, bases, offset| {
             let at: usize = UnwindOffset::into(offset);
+            last.take_if(|(last, _)| *last != at);
             let read = || section.cie_from_offset(bases, offset);
-            common.entry(at).or_insert_with(read).clone()
+            let find = || (at, common.entry(at).or_insert_with(read).clone());
+            last.get_or_insert_with(find).1.clone()
         })?;
         budget.work(entry.cie().entry_len() as u64 / 16 + 1)?;
         budget.hold_one::<Function>()?;
@@ -254,12 +257,13 @@ fn row_of<'b, S: UnwindSection<Bytes<'b>>>(
     table.budget.work((entry.entry_len() + common.entry_len()) as u64).ok()?;
     let returns = common.return_address_register().0;
     let left = if entry.is_signal_trampoline() { Left::BySignal } else { Left::ByCall };
-    let stack_pointer = table.form.machine?.stack_pointer();
+    let machine = table.form.machine?;
+    let stack_pointer = machine.stack_pointer();
     let mut rows = entry.rows(section, bases, memory).ok()?;
     let mut reached = 0;
     while let Some(row) = rows.next_row().ok()? {
         if row.contains(address) {
-            return Row::new(section, row, reached, returns, left);
+            return Row::new(machine, section, row, reached, returns, left);
         }
         reached = match row.cfa() {
             CfaRule::RegisterAndOffset { register, offset } if register.0 == stack_pointer => {

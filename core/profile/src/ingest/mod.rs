@@ -63,7 +63,7 @@ use crate::Profile;
 pub use call_chain::Lookups;
 pub use unpack_ahead::{RecordsAhead, Rest, UnpackFailure, Unpacked, UnpackedChunk};
 pub use user_part::UserPart;
-pub use watch::{SampleWatcher, StackDumps, WatchedSample};
+pub use watch::{DumpUse, DumpWatcher, DumpedSample, SampleWatcher, StackDumps, WatchedSample};
 
 /// So many bytes of what waits may be copies of stacks, where these are shown; more are left out. A tab has 4 GiB for
 /// everything.
@@ -285,7 +285,14 @@ impl Records {
             None => entry.bytes,
             Some(dump) => {
                 size = size - dump.len() + NO_STACK_DUMP.len();
-                if self.dumps == StackDumps::Shown && self.time_order.bytes() < MAX_DUMPS {
+                let waits = match &mut self.dumps {
+                    StackDumps::LeftOut => DumpUse::Done,
+                    StackDumps::Shown => DumpUse::Waits,
+                    StackDumps::ShownAtOnce(watcher) => {
+                        self.reader.dumped(entry.bytes).map_or(DumpUse::Waits, |it| watcher(&it))
+                    }
+                };
+                if waits == DumpUse::Waits && self.time_order.bytes() < MAX_DUMPS {
                     entry.bytes
                 } else {
                     self.reader.stack_dumps += u64::from(dump.len() > NO_STACK_DUMP.len());

@@ -9,6 +9,7 @@
 //! read ─▶ session.unwinding() ─▶ each sample again ─▶ session.take_unwound() ─▶ files for wanted DSOs ─▶ again
 //! ```
 
+mod chains;
 mod made_code;
 mod said;
 mod walker;
@@ -26,10 +27,11 @@ use perftab_profile::{
 };
 use serde::Deserialize;
 
+use chains::Numbered;
 pub(super) use made_code::RuledCode;
 use walker::{Due, HeldWalk, Tables, Walker};
 
-use super::{SampleWatcher, Session, WatchedSample};
+use super::{DumpUse, SampleWatcher, Session, StackDumps, WatchedSample};
 
 /// Where a stack that was unwound ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -188,8 +190,16 @@ impl StackEnd {
 pub struct Unwinding(Rc<RefCell<Option<Walker>>>);
 
 impl Unwinding {
-    /// What unwinds the samples that a [`Replay`](super::Replay) of the recording shows it, with
-    /// [`StackDumps::Shown`](super::StackDumps).
+    /// What unwinds the copies that a [`Replay`](super::Replay) of the recording shows it.
+    pub fn dumps(&self) -> StackDumps {
+        let walker = Rc::clone(&self.0);
+        StackDumps::ShownAtOnce(Box::new(move |sample| match walker.borrow_mut().as_mut() {
+            Some(walker) => walker.watch_dump(sample),
+            None => DumpUse::Done,
+        }))
+    }
+
+    /// What unwinds those that waited for the turn of their sample.
     pub fn watcher(&self) -> SampleWatcher {
         let walker = Rc::clone(&self.0);
         Box::new(move |sample| {
@@ -363,13 +373,15 @@ impl Session {
         }
     }
 
-    fn take_walker(&mut self, walker: Walker) {
-        let Walker { mut frames, mut stacks, fresh, before, done, held, profile, guesses, .. } =
-            walker;
+    fn take_walker(&mut self, mut walker: Walker) {
         // Another one was taken in meanwhile: what this one has found is numbered otherwise.
-        if !Rc::ptr_eq(&before, &self.unwound.rows) || !Rc::ptr_eq(&profile, &self.profile) {
+        let is_of_this = Rc::ptr_eq(&walker.before, &self.unwound.rows)
+            && Rc::ptr_eq(&walker.profile, &self.profile);
+        if !is_of_this {
             return;
         }
+        let Numbered { mut frames, mut stacks, rows: done } = walker.number();
+        let Walker { fresh, before, held, profile, guesses, .. } = walker;
         drop(profile);
         self.unwound.passes += 1;
         self.unwound.guessed = guesses;

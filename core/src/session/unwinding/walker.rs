@@ -3,17 +3,19 @@
 use std::rc::Rc;
 
 use perftab_images::{
-    AddressBits, Caller, CodeState, NoCaller, Registers, Row, StackMemory, UnwindTables,
+    AddressBits, Caller, CodeState, NoCaller, Registers, Row, StackCopy, UnwindTables,
     UnwoundMachine,
 };
-use perftab_perfdata::decode::sample_tail::{RegisterAbi, UserStack};
+use perftab_perfdata::decode::sample_tail::{RegisterAbi, SampleTail, UserStack};
 use perftab_perfdata::map::{Map, Set};
 use perftab_profile::{
-    DsoId, DsoKind, Frame, FrameId, Frames, ProcessId, Profile, PseudoFrame, Space, StackId, Stacks,
+    DsoId, DsoKind, Frame, FrameId, Frames, ProcessId, Profile, PseudoFrame, Space,
 };
 
-use super::{CallerGuesses, RuledCode, StackEnd, UnwoundRow, WatchedSample};
+use super::chains::{WalkedChains, WalkedRow};
+use super::{CallerGuesses, RuledCode, StackEnd, UnwoundRow};
 use crate::session::frame_places::FramePlaces;
+use crate::session::{DumpUse, DumpedSample, WatchedSample};
 
 /// Frames that a stack may have beside one for each eight bytes of its copy, which is what a call takes.
 const SPARE_FRAMES: usize = 8;
@@ -37,13 +39,14 @@ pub(super) struct Walker {
     pub guesses: CallerGuesses,
     /// The DSO of frames that say how a stack was unwound.
     remarks: Option<DsoId>,
-    pub frames: Frames,
-    pub stacks: Stacks,
+    /// Those of the profile, and others as they are met.
+    pub(super) frames: Frames,
+    pub(super) chains: WalkedChains,
     pub due: Due,
     /// Whose tables are looked at for the first time.
     pub fresh: Set<DsoId>,
     pub before: Rc<Vec<UnwoundRow>>,
-    pub done: Vec<(UnwoundRow, StackId)>,
+    pub(super) done: Vec<WalkedRow>,
     /// Those of them that wait for a file, as far as there is room.
     pub held: Vec<HeldWalk>,
     pub held_bytes: usize,
@@ -53,7 +56,6 @@ pub(super) struct Walker {
     walked: Vec<FrameId>,
     /// Their addresses.
     addresses: Vec<u64>,
-    inner: Vec<FrameId>,
 }
 
 /// How far a stack was walked.
@@ -79,7 +81,7 @@ pub(super) struct HeldWalk {
     pub row: UnwoundRow,
     walk: Walk,
     /// Innermost first; the last one is looked up again.
-    walked: Box<[FrameId]>,
+    pub(super) walked: Box<[FrameId]>,
     /// Where `bytes` begin.
     start: u64,
     bytes: Box<[u8]>,
@@ -131,31 +133,16 @@ enum Rule {
     NotCovered,
 }
 
-/// A copy of a stack.
-struct Dump<'a> {
-    start: u64,
-    bytes: &'a [u8],
+/// Whether an address is in what the stack may have behind its copy.
+fn ends_before(copy: &StackCopy<'_>, address: Option<u64>) -> bool {
+    let end = copy.start.saturating_add(copy.bytes.len() as u64);
+    // Room for the return address behind it.
+    let from = end.saturating_sub(8);
+    address.is_some_and(|it| it % 8 == 0 && (from..from.saturating_add(MAX_STACK)).contains(&it))
 }
 
-impl Dump<'_> {
-    /// Whether an address is in what the stack may have behind this.
-    fn ends_before(&self, address: Option<u64>) -> bool {
-        let end = self.start.saturating_add(self.bytes.len() as u64);
-        // Room for the return address behind it.
-        let from = end.saturating_sub(8);
-        address
-            .is_some_and(|it| it % 8 == 0 && (from..from.saturating_add(MAX_STACK)).contains(&it))
-    }
-}
-
-impl StackMemory for Dump<'_> {
-    fn read(&self, address: u64, size: u8) -> Option<u64> {
-        let at = usize::try_from(address.checked_sub(self.start)?).ok()?;
-        let read = self.bytes.get(at..)?.get(..usize::from(size))?;
-        let mut bytes = [0; 8];
-        bytes.get_mut(..read.len())?.copy_from_slice(read);
-        Some(u64::from_le_bytes(bytes))
-    }
+fn has_copy(tail: &SampleTail<'_>) -> bool {
+    tail.user_stack.is_some_and(|copy| !copy.bytes.is_empty())
 }
 
 fn known_row(rows: &[UnwoundRow], row: u32) -> Option<&UnwoundRow> {
@@ -177,7 +164,7 @@ impl Walker {
             guesses,
             remarks: PseudoFrame::known_unwinding_in(&profile.dsos),
             frames: profile.frames.clone(),
-            stacks: profile.stacks.clone(),
+            chains: WalkedChains::default(),
             profile,
             due: Due::All,
             fresh: Set::new(),
@@ -189,23 +176,41 @@ impl Walker {
             places: FramePlaces::new(),
             walked: Vec::new(),
             addresses: Vec::new(),
-            inner: Vec::new(),
         }
     }
 
-    /// Unwinds the stack of a sample, if it has a copy of it and is due.
+    /// Unwinds the stack of a sample as soon as its copy is there, if its row is known.
+    pub fn watch_dump(&mut self, sample: &DumpedSample<'_>) -> DumpUse {
+        let Some(row) = sample.row_in(&self.profile) else { return DumpUse::Waits };
+        // Code that a process made is gone through by time.
+        let thread = self.profile.samples.thread.at(row);
+        if self.made.contains_key(&self.profile.threads.thread(thread).process) {
+            return DumpUse::Waits;
+        }
+        self.unwind_row(row, self.profile.user_space_at(row), &sample.tail);
+        DumpUse::Done
+    }
+
+    /// Unwinds the stack of a sample whose turn has come, if its copy waited for that.
     pub fn watch(&mut self, sample: &WatchedSample<'_>) {
-        if sample.tail.user_stack.is_none_or(|copy| copy.bytes.is_empty()) {
+        if has_copy(&sample.tail) && sample.stack_in(&self.profile).is_some() {
+            self.unwind_row(sample.row, sample.space_in(&self.profile), &sample.tail);
+        }
+    }
+
+    /// Unwinds the stack of a row, if there is a copy of it and it is due.
+    fn unwind_row(&mut self, row: usize, space: Option<Space>, tail: &SampleTail<'_>) {
+        if !has_copy(tail) {
             return;
         }
-        let Some(stack) = sample.stack_in(&self.profile) else { return };
-        let row = sample.row as u32;
+        let Some(&stack) = self.profile.samples.stack.get(row) else { return };
+        let row = row as u32;
         let known = known_row(&self.before, row);
         if !self.due.takes(known) {
             return;
         }
         let recorded = known.map_or(stack, |known| known.recorded);
-        let Some((end, walk)) = self.unwind(sample) else { return };
+        let Some((end, walk)) = self.unwind(row as usize, space, tail) else { return };
         let row = UnwoundRow { row, recorded, end, guessed: None };
         match walk {
             Some((walk, dump)) => self.finish(row, walk, &dump),
@@ -219,12 +224,12 @@ impl Walker {
         self.addresses.clear();
         self.walked.clear();
         self.walked.extend_from_slice(&walked[..walked.len().saturating_sub(1)]);
-        let dump = Dump { start, bytes: &bytes };
+        let dump = StackCopy { start, bytes: &bytes };
         row.end = self.walk(&mut walk, &dump);
         self.finish(row, walk, &dump);
     }
 
-    fn finish(&mut self, mut row: UnwoundRow, walk: Walk, dump: &Dump<'_>) {
+    fn finish(&mut self, mut row: UnwoundRow, walk: Walk, dump: &StackCopy<'_>) {
         let copied = walk.copied;
         row.guessed = walk.guessed;
         if row.guessed.is_none() {
@@ -234,8 +239,9 @@ impl Walker {
     }
 
     /// Keeps a stack that waits for a file that may come, with what of its copy callers may need.
-    fn hold(&mut self, row: UnwoundRow, walk: Walk, dump: &Dump<'_>) {
-        let Some(dso) = row.end.waits_for() else { return };
+    fn hold(&mut self, row: UnwoundRow, walk: Walk, dump: &StackCopy<'_>) {
+        // Where a file is here and does not tell, another one seldom does: then the recording is read once more.
+        let StackEnd::NoTables(dso) = row.end else { return };
         let dso = self.profile.dsos.get(dso);
         if dso.identity.is_none() || !matches!(dso.kind, DsoKind::User | DsoKind::Vdso) {
             return;
@@ -260,8 +266,8 @@ impl Walker {
     /// The stack of a row is what was walked.
     fn keep(&mut self, row: UnwoundRow, copied: u32) {
         let foot = row.end.foot(copied).and_then(|foot| self.remark(foot));
-        let stack = self.with_callers(row.recorded, foot);
-        self.done.push((row, stack));
+        let chain = self.chains.add(&self.walked, foot);
+        self.done.push(WalkedRow { row, chain, innermost: self.walked.first().copied() });
     }
 
     fn remark(&mut self, remark: PseudoFrame) -> Option<FrameId> {
@@ -270,26 +276,28 @@ impl Walker {
 
     /// The addresses of user space on the stack of a sample, innermost first; none if it has no copy of it.
     pub fn addresses_of(&mut self, sample: &WatchedSample<'_>) -> &[u64] {
-        self.unwind(sample);
+        self.unwind(sample.row, sample.space_in(&self.profile), &sample.tail);
         &self.addresses
     }
 
-    /// Walks the stack of a sample: where it ends, and how far it was walked. `None` if it has no copy of it.
+    /// Walks a stack: where it ends, and how far it was walked. `None` if there is no copy of it.
     fn unwind<'a>(
         &mut self,
-        sample: &WatchedSample<'a>,
-    ) -> Option<(StackEnd, Option<(Walk, Dump<'a>)>)> {
+        row: usize,
+        space: Option<Space>,
+        tail: &SampleTail<'a>,
+    ) -> Option<(StackEnd, Option<(Walk, StackCopy<'a>)>)> {
         self.walked.clear();
         self.addresses.clear();
-        let UserStack { bytes, most, .. } = sample.tail.user_stack?;
-        let space = sample.space_in(&self.profile)?;
-        let registers = sample.tail.user_registers.filter(|it| it.abi == RegisterAbi::Bits64);
+        let UserStack { bytes, most, .. } = tail.user_stack?;
+        let space = space?;
+        let registers = tail.user_registers.filter(|it| it.abi == RegisterAbi::Bits64);
         let bits = AddressBits::up_to(self.profile.mappings.highest_in(space).unwrap_or(u64::MAX));
         let registers = registers
             .and_then(|known| Registers::new(self.machine, bits, |number| known.get(number)));
         let Some(registers) = registers else { return Some((StackEnd::NoRegisters, None)) };
-        let dump = Dump { start: registers.stack_pointer(), bytes };
-        let row = self.profile.samples.get(sample.row)?;
+        let dump = StackCopy { start: registers.stack_pointer(), bytes };
+        let row = self.profile.samples.get(row)?;
         let mut walk = Walk {
             space,
             process: self.profile.threads.thread(row.thread).process,
@@ -307,7 +315,7 @@ impl Walker {
     }
 
     /// Walks a stack on; its user frames are in `walked` then.
-    fn walk(&mut self, walk: &mut Walk, dump: &Dump<'_>) -> StackEnd {
+    fn walk(&mut self, walk: &mut Walk, dump: &StackCopy<'_>) -> StackEnd {
         while self.walked.len() < walk.most {
             let Some(frame) = self.place(walk.space, walk.lookup) else { return StackEnd::Lost };
             self.walked.push(frame);
@@ -324,7 +332,7 @@ impl Walker {
                 Ok(number) => number,
                 Err(_) if self.guess(walk, dump, dso) => continue,
                 // The chain of frame pointers goes on behind the copy.
-                Err(_) if walk.guessed.is_some() && dump.ends_before(walk.registers.frame()) => {
+                Err(_) if walk.guessed.is_some() && ends_before(dump, walk.registers.frame()) => {
                     return StackEnd::Truncated;
                 }
                 Err(end) => return end,
@@ -369,7 +377,7 @@ impl Walker {
     }
 
     /// Goes on by the frame pointer where no file tells how, if that is wanted and leads to code.
-    fn guess(&mut self, walk: &mut Walk, dump: &Dump<'_>, dso: DsoId) -> bool {
+    fn guess(&mut self, walk: &mut Walk, dump: &StackCopy<'_>, dso: DsoId) -> bool {
         if self.guesses == CallerGuesses::None {
             return false;
         }
@@ -389,6 +397,7 @@ impl Walker {
     }
 
     /// The frame of an address.
+    #[inline(always)]
     fn place(&mut self, space: Space, address: u64) -> Option<FrameId> {
         self.places.frame(&self.profile, &mut self.frames, space, address)
     }
@@ -405,6 +414,7 @@ impl Walker {
     }
 
     /// The rule for a frame of this process.
+    #[inline(always)]
     fn rule(&mut self, frame: FrameId, process: ProcessId) -> Rule {
         let Rules { of_frames, rows, numbers } = &mut self.rules;
         if frame.index() >= of_frames.len() {
@@ -425,29 +435,5 @@ impl Walker {
             };
         }
         *known
-    }
-
-    /// The stack that was recorded, below the callers that were found: what of it ran in the kernel. The foot is
-    /// outermost.
-    fn with_callers(&mut self, recorded: StackId, foot: Option<FrameId>) -> StackId {
-        let Self { stacks, frames, profile, inner, walked, .. } = self;
-        inner.clear();
-        inner.extend(stacks.frames(recorded));
-        let is_of_user = |frame: &FrameId| {
-            let dso = profile.dsos.get(frames.get(*frame).dso);
-            // Code of BPF programs is of no process.
-            let is_made = dso.kind == DsoKind::Jit && dso.process.is_some();
-            matches!(dso.kind, DsoKind::User | DsoKind::Vdso | DsoKind::Anon) || is_made
-        };
-        while let Some(outermost) = inner.last()
-            && (walked.first() == Some(outermost) || is_of_user(outermost))
-            && !walked.is_empty()
-        {
-            inner.pop();
-        }
-        let callers = foot.as_ref().into_iter().chain(walked.iter().rev());
-        callers
-            .chain(inner.iter().rev())
-            .fold(Stacks::EMPTY, |stack, &frame| stacks.intern(stack, frame))
     }
 }
