@@ -18,10 +18,19 @@ const width = signal(recallNumber("functionsWidth", WIDTH.least, WIDTH.most, WID
 
 export function FunctionsView(): JSX.Element {
   const group = shownGroup.value;
+  if (isOfData(group)) {
+    return (
+      <div class="functions-view">
+        <div class="functions-side functions-alone">
+          <DataTable key={group} group={group} />
+        </div>
+      </div>
+    );
+  }
   return (
     <div class="functions-view">
       <div class="functions-side" style={{ flexBasis: `${width.value}px` }}>
-        {isOfData(group) ? <DataTable key={group} group={group} /> : <FunctionsTable key={group} group={group} />}
+        <FunctionsTable key={group} group={group} />
         <Splitter
           label="Width of the functions"
           edge="right"
