@@ -119,6 +119,7 @@ fn sample(time: u64, registers: Option<Regs>, stack: &[u64]) -> Sample {
 fn unwound(recording: &Recording, file: Vec<u8>) -> Session {
     let bytes = recording.file();
     let mut session = open(&bytes).expect("it opens");
+    assert!(session.unwinding().is_none(), "there is no file yet");
     session.admit("seven", Box::new(SliceSource::new(file))).expect("it is of this build");
     unwind(&mut session, &bytes);
     session

@@ -382,20 +382,6 @@ fn whatever_the_order_of_files_stacks_are_the_same() {
     };
     let expected_report = functions(&mut at_once);
 
-    // Without any file each says why it stops, and goes on when they have come.
-    let mut session = recorded.open();
-    assert_eq!(recorded.unwind(&mut session), Unwound::FromRecording);
-    assert_eq!(recorded.unwind(&mut session), Unwound::Nothing);
-    let outermost = |stack: &Vec<(String, u64)>| stack.last().map(|(path, _)| path.clone());
-    let ends: Vec<_> = Recorded::stacks(&session).0.iter().map(outermost).collect();
-    assert!(ends.iter().all(|path| path.as_deref() == Some("[unwinding]")), "{ends:?}");
-    for file in &recorded.files {
-        let _not_used = admit(&mut session, file);
-    }
-    recorded.unwind(&mut session);
-    session.name_all_frames();
-    assert_eq!(Recorded::stacks(&session), expected);
-
     let count = recorded.files.len();
     let mut went_on = 0;
     for first in 0..count {

@@ -149,12 +149,11 @@ impl Unwound {
 
     /// Which samples are to be unwound now; `None` if no more can be.
     fn due(&self) -> Option<Due> {
-        // Where there is no file at all, stacks say so.
-        if self.passes == 0 {
-            return Some(Due::All);
-        }
         if self.fresh.is_empty() && self.guesses == self.guessed {
             return None;
+        }
+        if self.passes == 0 {
+            return Some(Due::All);
         }
         let due = match self.guesses == self.guessed {
             true => Due::WaitFor(self.fresh.clone()),
