@@ -105,7 +105,7 @@ pub struct ReportArgs {
         hide_default_value = true
     )]
     pub sort: Vec<SortKey>,
-    /// Count what accesses cost; --sort mem,symbol_daddr,snoop,tlb,locked,…
+    /// Count what accesses cost; --sort mem,symbol_daddr,snoop,…
     #[arg(long)]
     pub mem_mode: bool,
     /// Sort by weight including callees, like --sort total.
