@@ -80,7 +80,7 @@ scene("a25 callers are guessed by frame pointer if asked for, and marked", async
   const isMarked = (list) => list.some((words) => words.startsWith("callers guessed by frame pointer"));
   const [certain, guessed] = [reported(), reported("--guess-callers")];
   assert.ok(!isMarked(certain) && isMarked(guessed), guessed.join("\n"));
-  assert.deepEqual(named(await tab.functions()), certain);
+  await eventually(async () => assert.deepEqual(named(await tab.functions()), certain));
   await guess("Guess callers by frame pointer");
   await eventually(async () => assert.deepEqual(named(await tab.functions()), guessed));
   await guess("Do not guess callers");
