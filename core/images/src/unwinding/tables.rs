@@ -378,8 +378,8 @@ const V8_START: [u8; 5] = [3, b'z', b'L', b'R', 0];
 const HEAD: usize = 8;
 const OMITTED: u8 = 0xff;
 
-/// Takes away what is left out where a section begins so, as gimli reads no entry with that. All stays in its place: the factor of code
-/// gets one byte more.
+/// Takes away what is left out where a section begins so, as gimli reads no entry with that. All stays in its place:
+/// the factor of code gets one byte more.
 fn leave_out_lsda(rules: &mut [u8]) {
     if let Some(entry) = rules.get_mut(HEAD..)
         && let Some(fields) = entry.strip_prefix(&V8_START)

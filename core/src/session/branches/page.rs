@@ -1,12 +1,10 @@
 //! The basic blocks of a function as the page shows them, and the sums that they are from, which stay until others are
 //! read.
 
-use std::num::NonZeroU32;
 use std::rc::{Rc, Weak};
 
 use perftab_names::FunctionId;
-use perftab_perfdata::text::printable;
-use perftab_profile::{FrameId, Profile};
+use perftab_profile::Profile;
 use perftab_views::branches::BranchSums;
 use perftab_views::branches::blocks::{self, Block, BlockEnd, BlockStart, Blocks, Way};
 use perftab_views::call_tree::Label;
@@ -178,7 +176,7 @@ impl Session {
         let out = ways.partition_point(|way| way.branch < branch);
         let out = &ways[out..][..ways[out..].partition_point(|way| way.branch == branch)];
         let told = &out[..out.len().min(MOST_WAYS)];
-        let (file, line) = self.place_of(block.frame);
+        let (file, line) = block.frame.map_or((None, None), |frame| self.line_of(frame));
         BranchBlock {
             start: HexAddress(start),
             is_behind,
@@ -197,7 +195,7 @@ impl Session {
     }
 
     fn branch_way(&self, of: FunctionId, way: &Way) -> BranchWay {
-        let (file, line) = self.place_of(way.to);
+        let (file, line) = way.to.map_or((None, None), |to| self.line_of(to));
         let address = way.to.map(|to| HexAddress(self.profile.frames.get(to).address));
         let function = way.to.map(|to| self.symbols.merged(to)).filter(|&function| function != of);
         let labels = Labels::new(&self.profile, &self.symbols);
@@ -216,13 +214,5 @@ impl Session {
             taken: way.taken,
             mispredicted: way.mispredicted,
         }
-    }
-
-    /// File and line of an address, in its function and not in what is inlined there.
-    fn place_of(&self, frame: Option<FrameId>) -> (Option<String>, Option<u32>) {
-        let level = frame.and_then(|frame| self.symbols.levels(frame).last());
-        let file = level.and_then(|level| level.file);
-        let file = file.map(|file| printable(self.symbols.file(file)).into_owned());
-        (file, level.and_then(|level| level.line).map(NonZeroU32::get))
     }
 }

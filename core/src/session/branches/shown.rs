@@ -314,14 +314,20 @@ impl Session {
     }
 
     fn code_place(&self, frame: FrameId) -> CodePlace {
-        let line = self.symbols.levels(frame).last().and_then(|level| level.line);
-        let file = self.symbols.levels(frame).last().and_then(|level| level.file);
+        let (file, line) = self.line_of(frame);
         CodePlace {
             within: self.symbol_at(self.profile.frames.get(frame)).map(|(_, within)| within),
-            file: file.map(|file| printable(self.symbols.file(file)).into_owned()),
-            line: line.map(NonZeroU32::get),
+            file,
+            line,
             ..self.whole_function(frame)
         }
+    }
+
+    /// File and line of an address, in its function and not in what is inlined there; those that are known.
+    pub(super) fn line_of(&self, frame: FrameId) -> (Option<String>, Option<u32>) {
+        let Some(level) = self.symbols.levels(frame).last() else { return (None, None) };
+        let file = level.file.map(|file| printable(self.symbols.file(file)).into_owned());
+        (file, level.line.map(NonZeroU32::get))
     }
 
     fn code_name(&self, function: FunctionId) -> CodeName {

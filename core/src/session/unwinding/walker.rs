@@ -204,14 +204,13 @@ impl Walker {
             return;
         }
         let Some(&stack) = self.profile.samples.stack.get(row) else { return };
-        let row = row as u32;
-        let known = known_row(&self.before, row);
+        let known = known_row(&self.before, row as u32);
         if !self.due.takes(known) {
             return;
         }
         let recorded = known.map_or(stack, |known| known.recorded);
-        let Some((end, walk)) = self.unwind(row as usize, space, tail) else { return };
-        let row = UnwoundRow { row, recorded, end, guessed: None };
+        let Some((end, walk)) = self.unwind(row, space, tail) else { return };
+        let row = UnwoundRow { row: row as u32, recorded, end, guessed: None };
         match walk {
             Some((walk, dump)) => self.finish(row, walk, &dump),
             None => self.keep(row, 0),
