@@ -4,7 +4,7 @@ import type { Signal } from "@preact/signals";
 import { requestFetch, unasked } from "../ledger/debuginfod.ts";
 import { order } from "../ledger/state.ts";
 import { shareOpen, shareTab } from "../share/links.ts";
-import { dock, dockOpen, functionsGroup, functionsOrder, ledgerFull, phase, query, view } from "../state/app.ts";
+import { dock, dockOpen, groupBy, shownGroup, functionsOrder, ledgerFull, phase, query, view } from "../state/app.ts";
 import type { Command } from "../state/commands.ts";
 import { step } from "../state/history.ts";
 import { density } from "../state/layout.ts";
@@ -175,11 +175,8 @@ function functions(): Command[] {
         ["dso", "DSOs"],
         ["thread", "threads"],
       ],
-      now: () => functionsGroup.value,
-      choose: (value) =>
-        step(() => {
-          functionsGroup.value = value;
-        }),
+      now: () => shownGroup.value,
+      choose: (value) => step(() => groupBy(value)),
       isOffered: isTable,
     }),
     ...commandsOf({

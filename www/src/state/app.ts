@@ -99,6 +99,14 @@ export const functionsGroup = signal<FunctionGroup>(DEFAULT_VIEW_STATE.groupBy);
 export const shownGroup = computed(() =>
   isOfData(functionsGroup.value) && !hasAccesses.value ? DEFAULT_VIEW_STATE.groupBy : functionsGroup.value,
 );
+/** Lets rows stand for something else. */
+export function groupBy(group: FunctionGroup): void {
+  functionsGroup.value = group;
+  // Only data has what one access cost.
+  if (!isOfData(group) && functionsOrder.peek().key === "mean") {
+    functionsOrder.value = DEFAULT_VIEW_STATE.order;
+  }
+}
 /** The function whose lines stand beside the functions; null while callers and callees do. */
 export const linesOf = signal<FunctionRef | null>(DEFAULT_VIEW_STATE.lines);
 /** The tid that the time order shows; null for the heaviest thread. */

@@ -4,10 +4,10 @@
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Popover } from "../shell/Popover.tsx";
-import { functionsGroup, functionsOrder, hasAccesses, query, shownGroup, view } from "../state/app.ts";
+import { groupBy, hasAccesses, query, shownGroup, view } from "../state/app.ts";
 import { step } from "../state/history.ts";
 import type { DataGroup, FunctionGroup } from "../state/url.ts";
-import { DEFAULT_VIEW_STATE, isOfData } from "../state/url.ts";
+import { isOfData } from "../state/url.ts";
 import { colourBy, rootAt, rowHeight, unnamedCode } from "./options.ts";
 import { setDirection, setGroup, setInlines } from "./query_steps.ts";
 import { expandHottestPath } from "./rows/tree_model.ts";
@@ -77,19 +77,9 @@ function Grouping(): JSX.Element {
         ["thread", "Threads"],
         ...(hasAccesses.value ? [["object", "Data"] as const] : []),
       ]}
-      onChoose={groupBy}
+      onChoose={(group) => step(() => groupBy(group))}
     />
   );
-}
-
-function groupBy(group: FunctionGroup): void {
-  step(() => {
-    functionsGroup.value = group;
-    // Only data has what one access cost.
-    if (!isOfData(group) && functionsOrder.peek().key === "mean") {
-      functionsOrder.value = DEFAULT_VIEW_STATE.order;
-    }
-  });
 }
 
 /** What accesses are told apart by. */
@@ -105,7 +95,7 @@ function DataBy({ value }: { value: DataGroup }): JSX.Element {
         ["tlb", "TLB"],
         ["locked", "locked"],
       ]}
-      onChoose={groupBy}
+      onChoose={(group) => step(() => groupBy(group))}
     />
   );
 }

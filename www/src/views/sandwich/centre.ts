@@ -5,7 +5,7 @@ import { computed, effect, signal } from "@preact/signals";
 import type { CallOptions, Session } from "../../session/client.ts";
 import type { CallNodeDetail, FunctionRef, Query, SandwichFacts } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
-import { functionsGroup, namesGeneration, phase, query, selection, session } from "../../state/app.ts";
+import { shownGroup, namesGeneration, phase, query, selection, session } from "../../state/app.ts";
 import { latest } from "../latest.ts";
 
 export type Side = "callers" | "callees";
@@ -94,7 +94,7 @@ export function followCentre(): () => void {
         return;
       }
       references.drop();
-      if (asked !== null && callNode !== null && functionsGroup.value === "function") {
+      if (asked !== null && callNode !== null && shownGroup.value === "function") {
         functions.ask({ session: asked, query: query.peek(), callNode });
       } else {
         centre.value = null;

@@ -3,7 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { Session } from "../../../session/client.ts";
 import type { FunctionRef, HotLines, Query, SandwichFacts } from "../../../session/types.ts";
-import { functionsGroup, linesOf, namesGeneration, phase, query, selection, session, view } from "../../../state/app.ts";
+import { groupBy, linesOf, namesGeneration, phase, query, selection, session, view } from "../../../state/app.ts";
 import { amendStep, step } from "../../../state/history.ts";
 import { latest } from "../../latest.ts";
 import { centre, facts } from "../centre.ts";
@@ -105,7 +105,7 @@ export async function showLines(): Promise<void> {
   if (reference) {
     step(() => {
       view.value = "functions";
-      functionsGroup.value = "function";
+      groupBy("function");
       linesOf.value = reference;
     });
   }
