@@ -191,7 +191,12 @@ fn stacks_go_through_trampolines_of_python_to_the_root() {
     let mut same = 0;
     for (theirs, ours) in theirs.iter().zip(&ours) {
         let known = made(ours, ".dump");
-        assert_eq!(made(theirs, "/jitted-"), known, "{ours:?}");
+        let mut theirs = made(theirs, "/jitted-");
+        // The kernel tells no build-id of the vdso with mappings: perf takes that of the machine, and goes on.
+        if ours.last().is_some_and(|outermost| outermost.dso == "[vdso]") {
+            theirs.truncate(known.len());
+        }
+        assert_eq!(theirs, known, "{ours:?}");
         same += known.len();
     }
     assert!(same > 100, "{same}");
