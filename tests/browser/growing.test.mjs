@@ -97,7 +97,7 @@ const shownSamples = async (tab) =>
 
 scene("what has been read of a large recording is shown, can be used, and grows to the whole", async () => {
   const line = await slowly(recording);
-  const tab = await Tab.open(line.address);
+  const tab = await Tab.open(`${line.address}#s2&unnamed=each-address`);
   await soFar(tab)
     .getByText(/^So far 4\d %$|^So far 5\d %$/)
     .waitFor();

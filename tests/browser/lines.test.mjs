@@ -221,7 +221,7 @@ describe("lines of a function", () => {
   scene(
     "a15 without the program there are addresses, and what to drop is said",
     async () => {
-      const tab = await Tab.open(host, { initPath: axe });
+      const tab = await Tab.open(`${host}#s2&unnamed=each-address`, { initPath: axe });
       const { page } = tab;
       await tab.drop(recording);
       await tab.opened();

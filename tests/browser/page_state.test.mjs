@@ -197,8 +197,9 @@ describe("a row of the functions", () => {
     await tab.drop(ONE);
     await page.locator(".file-name", { hasText: "perf-fp" }).waitFor();
     await tab.view(/Functions/);
+    await tab.option("Unnamed code", "each address");
     await page.locator(".functions .sort", { hasText: "Total" }).click();
-    await page.getByRole("tab", { name: "Selection" }).click();
+    await tab.panel("Selection");
     const panel = page.locator(".selection");
     let several = 0;
     for (let index = 0; index < 8; index++) {

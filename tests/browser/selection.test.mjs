@@ -180,7 +180,7 @@ describe("selection", () => {
       await tab.page.locator(".search input:focus").waitFor();
       await keyboard.type("second_watch");
       await keyboard.press("Enter");
-      await tab.page.getByRole("tab", { name: "Selection" }).click();
+      await tab.panel("Selection");
       await tab.page.locator(".selection h2", { hasText: "second_watch" }).waitFor();
       await tab.close();
     },
@@ -196,7 +196,7 @@ describe("selection", () => {
       await tab.view(/Functions/);
       const row = tab.page.getByRole("grid", { name: "Functions" }).locator(".row", { hasText: "dog_watch" }).first();
       await row.click();
-      await tab.page.getByRole("tab", { name: "Selection" }).click();
+      await tab.panel("Selection");
       const panel = tab.page.locator(".selection");
       await fact(panel, "Threads")
         .filter({ hasText: `1 of dog (pid ${pids.dog})` })
@@ -211,7 +211,8 @@ describe("selection", () => {
   );
 
   scene("a click that names overtake selects the same box in the next graph", async () => {
-    const tab = await Tab.open(host, { init: holdGraphs });
+    const query = { ...QUERY, unnamed: "each-address" };
+    const tab = await Tab.open(`${host}#s2&unnamed=each-address`, { init: holdGraphs });
     const { page } = tab;
     await tab.drop(recording);
     await tab.opened();
@@ -224,10 +225,10 @@ describe("selection", () => {
     // Where the thread was started, in the fourth row: one address, whose box keeps its edges when it is named.
     const {
       matches: [callNode],
-    } = await tab.ask("search", { query: QUERY, text: "run_lookout" });
+    } = await tab.ask("search", { query, text: "run_lookout" });
     const whole = await tab.ask("flameGraph", {
-      query: QUERY,
-      window: { root: 0, widthPx: graph.width, minPx: 0.5, search: "", unnamed: "each-address" },
+      query,
+      window: { root: 0, widthPx: graph.width, minPx: 0.5, search: "" },
     });
     const box = whole.callNode.indexOf(callNode);
     const row = whole.rowStart.findLastIndex((first) => first <= box);

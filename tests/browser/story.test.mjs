@@ -127,12 +127,13 @@ describe("the story", () => {
 
   scene("a05 the right binary under another name: names, inlined functions, lines; the selection stays", async () => {
     await tab.view(/Functions/);
+    await tab.option("Unnamed code", "each address");
     await tab.page
       .locator(".row", { has: tab.page.locator(".dso", { hasText: "tides" }) })
       .first()
       .click();
     await tab.view(/Flame graph/);
-    await tab.page.getByRole("tab", { name: "Selection" }).click();
+    await tab.panel("Selection");
     const panel = tab.page.locator(".selection");
     await panel.filter({ hasText: "Mismatched: tides" }).waitFor();
     await tab.settled();
@@ -141,14 +142,14 @@ describe("the story", () => {
     const stack = await panel.locator(".stack li").count();
 
     await tab.drop(files.renamed);
-    await panel.filter({ hasText: "Matched: tides" }).waitFor();
+    await panel.filter({ hasText: /Matched: tides/ }).waitFor();
     await tab.settled();
     const named = (await panel.locator("h2").innerText()).replace(" (inlined)", "");
     assert.equal(named, functionAt(files.renamed, unnamed), "what was selected still is");
     assert.ok((await panel.locator(".stack li").count()) >= stack, "the same stack, with what is inlined");
     await tab.pictures("a05-selection-kept", { sheet: "full" });
 
-    await tab.page.getByRole("tab", { name: "DSOs" }).click();
+    await tab.panel("DSOs");
     await tab.status("tides", "matched");
     await tab.pictures("a05-matched", { sheet: "full" });
     seen.functions = await tab.functions();
@@ -217,7 +218,7 @@ describe("the story", () => {
       assert.match(await panel.locator("dt:text-is('Source') + dd").innerText(), /tides\.c:\d+$/);
       await page.keyboard.press("/");
       await page.keyboard.press("Escape");
-      await page.getByRole("tab", { name: "DSOs" }).click();
+      await viewer.panel("DSOs");
       await viewer.pictures("4-from-debuginfod");
       const libc = (await viewer.ledger())["libc.so.6"];
       assert.equal(libc.status, "matched", "this machine's own libc is found by perftab view itself");

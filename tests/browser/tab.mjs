@@ -268,12 +268,13 @@ export class Tab {
 
   /** The same, after bringing it to the front. */
   async ledgerInDock() {
-    await this.page.getByRole("tab", { name: "DSOs" }).click();
+    await this.panel("DSOs");
     return this.ledger();
   }
 
   /** Waits until the ledger gives a DSO this status. */
   async status(name, status) {
+    await this.dock();
     const row = this.page.locator(`.dso-row[data-status="${status}"]`).filter({ hasText: name });
     await row.first().waitFor();
     return row.first();
@@ -332,10 +333,29 @@ export class Tab {
     await this.page.keyboard.type(text);
     await this.page.locator(".search-result", { hasText: /function/ }).waitFor();
     await this.page.keyboard.press("Enter");
-    await this.page.getByRole("tab", { name: "Selection" }).click();
-    const panel = this.page.locator(".selection");
+    const panel = await this.panel("Selection").then(() => this.page.locator(".selection"));
     await panel.filter({ hasText: text }).waitFor();
     return panel;
+  }
+
+  /** Opens the side panel where it is closed; a phone has a sheet instead. */
+  async dock() {
+    const [meter, panel] = [".coverage-meter", ".dock, .sheet, .full-ledger"].map((each) => this.page.locator(each).first());
+    if ((await meter.isVisible()) && !(await panel.isVisible())) await meter.click();
+  }
+
+  /** Shows a tab of the side panel. */
+  async panel(name) {
+    await this.dock();
+    await this.page.getByRole("tab", { name }).click();
+  }
+
+  /** Chooses an option of the view that is shown, from the menu behind the dots. */
+  async option(label, choice) {
+    await this.page.getByRole("button", { name: "More options" }).click();
+    await this.page.getByRole("combobox", { name: label }).selectOption({ label: choice });
+    await this.page.keyboard.press("Escape");
+    await this.settled();
   }
 
   /** What axe finds serious or critical, in words: rule, and where. For a tab opened with `initPath: axe`. */

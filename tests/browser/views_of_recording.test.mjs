@@ -119,7 +119,7 @@ describe("functions", () => {
   );
 
   scene("names that arrive leave the selected function where it is", async () => {
-    const tab = await Tab.open(host);
+    const tab = await Tab.open(`${host}#s2&unnamed=each-address`);
     const { page } = tab;
     await tab.drop(recording);
     await tab.opened();

@@ -37,7 +37,6 @@ use perftab_views::branches::rows::BranchKey;
 use perftab_views::breakdown::{Key, Measure};
 use perftab_views::data_access::AccessKey;
 use perftab_views::filter::{RangeSide, TimeRange};
-use perftab_views::flame_graph::Unnamed;
 use perftab_views::function_ref::FunctionRef;
 use perftab_views::functions::FunctionOrder;
 use perftab_views::grouped::GroupBy;
@@ -154,13 +153,8 @@ fn answers(mut session: Session) -> String {
     ];
     for (event, direction) in [(0, Direction::Callees), (1, Direction::Inverted)] {
         let query = Query { event, direction, ..Query::default() };
-        let window = FlameWindow {
-            root: 0,
-            width_px: 1000.0,
-            min_px: 0.5,
-            search: String::from("e"),
-            unnamed: Unnamed::default(),
-        };
+        let window =
+            FlameWindow { root: 0, width_px: 1000.0, min_px: 0.5, search: String::from("e") };
         texts.push(format!("{:?}", session.total(&query)));
         texts.push(format!("{:?}", session.flame_graph(&query, &window)));
         let order = FunctionOrder::default();

@@ -114,12 +114,13 @@ pub struct ExportRequest {
 impl ExportRequest {
     /// A query for each event that is written: the outermost caller is the root, ungrouped.
     pub fn queries(&self, profile: &Profile) -> Vec<Query> {
-        use perftab_views::{Direction, Group};
+        use perftab_views::{Direction, Group, Unnamed};
         let of_event = |event: u32| Query {
             event,
             direction: Direction::Callees,
             group: Group::None,
             around: None,
+            unnamed: Unnamed::EachAddress,
             ..self.query.clone()
         };
         let others = (0..).zip(&profile.events).filter(|(number, event)| {

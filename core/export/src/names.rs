@@ -31,7 +31,8 @@ impl<'a> Names<'a> {
     pub fn text(&self, label: Label) -> String {
         let text = self.labels.text(label);
         let is_forced = self.labels.marks(label) & mark::FORCED != 0;
-        match label.function().map(|function| self.symbols.function(function)) {
+        let one = label.function().filter(|id| id.as_unnamed_of().is_none());
+        match one.map(|function| self.symbols.function(function)) {
             Some(function) if function.name.is_none() => {
                 let dso = printable(self.profile.dsos.get(function.dso).name());
                 format!("{dso}+{text}")

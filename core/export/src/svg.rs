@@ -11,7 +11,7 @@ use std::io::Write as _;
 use perftab_perfdata::text::{counted, grouped, printable};
 use perftab_profile::{DsoId, Profile, Unit};
 use perftab_views::call_tree::{CallNodeId, CallTree};
-use perftab_views::flame_graph::{FlameGraph, NONE, Unnamed, Window, layout_in_slices};
+use perftab_views::flame_graph::{FlameGraph, NONE, Window, layout_in_slices};
 use perftab_views::label::{Kind, Labels, OwnCode, mark};
 use perftab_views::{Direction, Query};
 
@@ -71,7 +71,6 @@ pub(crate) async fn write(request: &ExportRequest, source: &Source, out: &mut Ou
         width: WIDTH - 2.0 * MARGIN,
         min_width: MIN_WIDTH,
         search: None,
-        unnamed: Unnamed::EachAddress,
         own: OwnCode::of(profile, query),
     };
     let graph = layout_in_slices(profile, symbols, &*tree, &window, out.pieces()).await;
@@ -161,7 +160,8 @@ impl Page<'_> {
             grouped(all.weight)
         );
         let part = Query { event: query.event, group: query.group, ..Query::default() };
-        let part = Query { inlines: query.inlines, direction: query.direction, ..part };
+        let Query { inlines, unnamed, direction, .. } = *query;
+        let part = Query { inlines, unnamed, direction, ..part };
         if *query != part {
             facts += ", a part of the profile";
         }

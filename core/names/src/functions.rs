@@ -16,22 +16,35 @@ pub struct FunctionId(pub u32);
 
 /// What the numbers of functions begin with that are not just a frame without a name.
 const OTHERS: u32 = 1 << 31;
+/// What those begin with that stand for all code of a DSO without a name.
+const REST_OF_DSOS: u32 = OTHERS | 1 << 30;
 
 impl FunctionId {
     fn other(row: usize) -> Self {
         Self(OTHERS | row as u32)
     }
 
-    /// The frame that it is, if it is just one without a name.
-    pub fn as_frame(self) -> Option<FrameId> {
-        (self.0 < OTHERS).then_some(FrameId(self.0))
+    /// All code of a DSO that has no name, as one. Views put what is alike together as that of the first.
+    pub fn unnamed_of(dso: DsoId) -> Self {
+        Self(REST_OF_DSOS | dso.0)
     }
 
-    /// Its row among those of frames, or among the others.
+    /// The DSO, if it is all code of that without a name.
+    pub fn as_unnamed_of(self) -> Option<DsoId> {
+        (self.0 >= REST_OF_DSOS).then_some(DsoId(self.0 & !REST_OF_DSOS))
+    }
+
+    /// Whether it has the same number among more of the same recording.
+    pub fn is_lasting(self) -> bool {
+        !matches!(self.row(), Row::Other(_))
+    }
+
+    /// Its row among those of its kind.
     fn row(self) -> Row {
-        match self.as_frame() {
-            Some(frame) => Row::OfFrame(frame.index()),
-            None => Row::Other((self.0 & !OTHERS) as usize),
+        match self.0 {
+            0..OTHERS => Row::OfFrame(self.0 as usize),
+            OTHERS..REST_OF_DSOS => Row::Other((self.0 & !OTHERS) as usize),
+            REST_OF_DSOS.. => Row::RestOfDso((self.0 & !REST_OF_DSOS) as usize),
         }
     }
 }
@@ -39,6 +52,7 @@ impl FunctionId {
 enum Row {
     OfFrame(usize),
     Other(usize),
+    RestOfDso(usize),
 }
 
 /// Something for each function, all of which are `empty` first. As quick as a column: a table by hash
@@ -47,13 +61,14 @@ enum Row {
 pub struct ByFunction<T> {
     of_frames: Vec<T>,
     of_others: Vec<T>,
+    of_rests: Vec<T>,
     empty: T,
 }
 
 impl<T: Copy> ByFunction<T> {
     /// Takes room as functions are met.
     pub fn new(empty: T) -> Self {
-        Self { of_frames: Vec::new(), of_others: Vec::new(), empty }
+        Self { of_frames: Vec::new(), of_others: Vec::new(), of_rests: Vec::new(), empty }
     }
 
     /// What a function has.
@@ -61,6 +76,7 @@ impl<T: Copy> ByFunction<T> {
         let known = match id.row() {
             Row::OfFrame(row) => self.of_frames.get(row),
             Row::Other(row) => self.of_others.get(row),
+            Row::RestOfDso(row) => self.of_rests.get(row),
         };
         known.copied().unwrap_or(self.empty)
     }
@@ -70,6 +86,7 @@ impl<T: Copy> ByFunction<T> {
         let (column, row) = match id.row() {
             Row::OfFrame(row) => (&mut self.of_frames, row),
             Row::Other(row) => (&mut self.of_others, row),
+            Row::RestOfDso(row) => (&mut self.of_rests, row),
         };
         if row >= column.len() {
             column.resize((row + 1).next_power_of_two(), self.empty);
@@ -98,6 +115,7 @@ pub enum Provenance {
 pub(super) enum FunctionKey {
     Named { dso: DsoId, name: StringId, provenance: Provenance },
     Unnamed { dso: DsoId, address: u64 },
+    RestOfDso { dso: DsoId },
 }
 
 /// All functions.
@@ -106,6 +124,8 @@ pub(super) struct Functions {
     /// By frame: the DSO and address of the function that it is without a name.
     dsos: Vec<DsoId>,
     addresses: Vec<u64>,
+    /// How many DSOs may have code without a name.
+    dso_count: usize,
     /// Those after them.
     others: Vec<FunctionKey>,
     ids: Map<FunctionKey, FunctionId>,
@@ -118,6 +138,7 @@ impl Functions {
         let frames = || profile.frames.iter().skip(known).map(|(_, frame)| frame);
         self.dsos.extend(frames().map(|frame| frame.dso));
         self.addresses.extend(frames().map(|frame| frame.address));
+        self.dso_count = profile.dsos.len();
     }
 
     /// The function that a frame is while it has no name.
@@ -145,10 +166,11 @@ impl Functions {
                 FunctionKey::Unnamed { dso: self.dsos[row], address: self.addresses[row] }
             }
             Row::Other(row) => self.others[row],
+            Row::RestOfDso(row) => FunctionKey::RestOfDso { dso: DsoId(row as u32) },
         }
     }
 
-    /// All there are, those of frames first.
+    /// All that were met, those of frames first.
     pub fn ids(&self) -> impl Iterator<Item = FunctionId> + Clone + use<> {
         let of_frames = (0..self.dsos.len() as u32).map(FunctionId);
         of_frames.chain((0..self.others.len()).map(FunctionId::other))
@@ -160,6 +182,7 @@ impl Functions {
         let is_known = match id.row() {
             Row::OfFrame(row) => row < self.dsos.len(),
             Row::Other(row) => row < self.others.len(),
+            Row::RestOfDso(row) => row < self.dso_count,
         };
         is_known.then_some(id)
     }

@@ -41,6 +41,14 @@ impl Symbols {
         unnamed.into_iter().chain(of_frame).collect()
     }
 
+    /// Code of a DSO that has no name: all of it as one, and each address.
+    pub fn functions_unnamed(&self, profile: &Profile, dso: DsoId) -> Vec<FunctionId> {
+        let frames = self.frames_of(profile, dso).iter();
+        let addresses = frames.flat_map(|&frame| self.levels(frame)).map(|level| level.function);
+        let unnamed = addresses.filter(|&id| self.function(id).name.is_none());
+        std::iter::once(FunctionId::unnamed_of(dso)).chain(unnamed).collect()
+    }
+
     /// The frame at an address of a DSO, if a sample has one there.
     pub fn frame_at(&self, profile: &Profile, dso: DsoId, address: u64) -> Option<FrameId> {
         let frames = self.frames_of(profile, dso);

@@ -26,14 +26,14 @@ impl FileId {
     }
 }
 
-/// A function: all code in one DSO under one name, or one address without a name.
+/// A function: all code in one DSO under one name, or one address without a name, or all such addresses of a DSO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function<'a> {
     /// Demangled; `None`: show the DSO and the address.
     pub name: Option<&'a str>,
     /// Where it lies.
     pub dso: DsoId,
-    /// Without a name: the frame's address ([`perftab_profile::Frame::address`]); else 0.
+    /// Of one address without a name: the frame's ([`perftab_profile::Frame::address`]); else 0.
     pub address: u64,
     /// How the name came to be.
     pub provenance: Provenance,
@@ -73,6 +73,8 @@ pub struct Symbols {
     levels: Vec<Level>,
     /// Entries of `levels` that no frame refers to.
     unused_levels: usize,
+    /// By DSO: how many of its frames have no name.
+    unnamed: Vec<u32>,
     /// Frames whose names came with a link.
     known: Set<FrameId>,
     frames: FramesByDso,
@@ -120,6 +122,10 @@ impl Symbols {
         self.ranges.extend(starts.zip(frames()).map(range));
         self.merged.extend(frames().map(Functions::of_frame));
         self.levels.extend(frames().map(|id| Level::plain(Functions::of_frame(id))));
+        self.unnamed.resize(profile.dsos.len(), 0);
+        for id in frames() {
+            self.unnamed[profile.frames.get(id).dso.index()] += 1;
+        }
         self.frames = FramesByDso::of(profile);
         self.name_pseudo_frames(profile, known);
     }
@@ -157,6 +163,11 @@ impl Symbols {
         }
     }
 
+    /// The addresses of a DSO that have no name; all that [`FunctionId::unnamed_of`] stands for.
+    pub fn unnamed_in(&self, dso: DsoId) -> u32 {
+        self.unnamed.get(dso.index()).copied().unwrap_or_default()
+    }
+
     /// What is known of the innermost level of a frame. [`Provenance::Forced`] is a name, but not
     /// one that counts.
     pub fn naming(&self, frame: FrameId) -> Naming {
@@ -178,6 +189,9 @@ impl Symbols {
             }
             FunctionKey::Unnamed { dso, address } => {
                 Function { name: None, dso, address, provenance: Provenance::Unnamed }
+            }
+            FunctionKey::RestOfDso { dso } => {
+                Function { name: None, dso, address: 0, provenance: Provenance::Unnamed }
             }
         }
     }
@@ -402,7 +416,10 @@ impl Symbols {
 
     /// Gives a frame other levels. They take the place of the old ones if they fit.
     fn replace(&mut self, frame: FrameId, merged: FunctionId, levels: &[Level]) {
-        self.merged[frame.index()] = merged;
+        let before = std::mem::replace(&mut self.merged[frame.index()], merged);
+        let [was, is] = [before, merged].map(|id| u32::from(self.function(id).name.is_none()));
+        let dso = self.function(before).dso.index();
+        self.unnamed[dso] = self.unnamed[dso] + is - was;
         let range = &mut self.ranges[frame.index()];
         let (old, new) = (range.length as usize, levels.len());
         if new <= old {

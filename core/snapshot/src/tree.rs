@@ -12,7 +12,7 @@ use perftab_views::call_tree::{CallNodeId, CallTree, Label};
 use perftab_views::ends::Ends;
 use perftab_views::filter::Filter;
 use perftab_views::weights::Sum;
-use perftab_views::{Direction, Group, Query};
+use perftab_views::{Direction, Group, Query, Unnamed};
 
 use super::{FOLDED, MAX_DEPTH};
 use crate::{Contents, Disclosure};
@@ -166,6 +166,7 @@ impl Tree {
                 direction: Direction::Callees,
                 group: Group::Process,
                 around: None,
+                unnamed: Unnamed::EachAddress,
                 ..query.cloned().unwrap_or_default()
             };
             let (BuiltTree { tree, .. }, ends) =

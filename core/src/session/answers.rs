@@ -6,9 +6,10 @@ use std::ops::Range;
 use perftab_names::{Level, Status};
 use perftab_perfdata::text::printable;
 use perftab_profile::{DsoKind, Frame, FrameId};
+use perftab_views::build::Calls;
 use perftab_views::call_tree::{CallNodeId, CallTree, Label};
 use perftab_views::column::{Float64Array, Uint8Array, Uint16Array, Uint32Array};
-use perftab_views::flame_graph::{self, Unnamed, Window};
+use perftab_views::flame_graph::{self, Window};
 use perftab_views::functions::{self, FunctionOrder};
 use perftab_views::grouped::{GroupBy, GroupRow};
 use perftab_views::label::{Kind, Labels, OwnCode};
@@ -32,9 +33,6 @@ pub struct FlameWindow {
     pub min_px: f64,
     /// Text that is searched for; empty for none.
     pub search: String,
-    /// How code without names is drawn.
-    #[serde(default)]
-    pub unnamed: Unnamed,
 }
 
 impl FlameWindow {
@@ -45,7 +43,6 @@ impl FlameWindow {
             width: self.width_px.clamp(0.0, 100_000.0),
             min_width: self.min_px.max(0.1),
             search: Pattern::new(&self.search),
-            unnamed: self.unnamed,
             own,
         }
     }
@@ -189,6 +186,8 @@ pub struct FunctionRows {
     /// All rows, of which these are a part.
     #[serde(rename = "totalCount")]
     pub count: u32,
+    /// Those of them that are code without a name, and no functions.
+    pub unnamed: u32,
     /// Weight of all samples.
     pub all_total: f64,
     /// The largest of the weights of samples that ended in a row, of all rows.
@@ -242,7 +241,7 @@ impl Session {
         let id = tree.id(call_node).unwrap_or(CallNodeId::ROOT);
         let step = |id: CallNodeId| {
             let label = tree.label(id);
-            PathStep { call_node: id.0, name: labels.text(label), flags: labels.marks(label) }
+            PathStep { call_node: id.0, name: labels.text_alone(label), flags: labels.marks(label) }
         };
         tree.path(id).into_iter().map(step).collect()
     }
@@ -297,7 +296,11 @@ impl Session {
         let (profile, symbols, tree) = self.parts(query);
         let labels = Labels::new(profile, symbols);
         children.into_iter().find(|&child| match known {
-            Known::Name(name) => labels.text(tree.label(child)) == name,
+            // Earlier links have addresses without their DSOs.
+            Known::Name(name) => {
+                let label = tree.label(child);
+                labels.text_alone(label) == name || labels.text(label) == name
+            }
             Known::Label(label) => tree.label(child) == label,
         })
     }
@@ -312,9 +315,10 @@ impl Session {
         let children = self.children(query, at).to_vec();
         let (profile, symbols, tree) = self.parts(query);
         let frame = frame.filter(|frame| frame.index() < profile.frames.len())?;
+        let calls = Calls::of(profile, symbols, query);
         let leads_to = |function| {
-            let mut levels = symbols.levels(frame).iter();
-            levels.any(|level| level.function == function) || symbols.merged(frame) == function
+            let levels = symbols.levels(frame).iter().map(|level| level.function);
+            levels.chain([symbols.merged(frame)]).any(|of| calls.shown(of) == function)
         };
         children.into_iter().find(|&child| tree.label(child).function().is_some_and(leads_to))
     }
@@ -346,7 +350,7 @@ impl Session {
             build_id: recorded.and_then(|dso| dso.identity).map(|identity| identity.to_string()),
             address: tree
                 .frame(id)
-                .filter(|_| label.function().is_some())
+                .filter(|_| label.function().is_some_and(|id| id.as_unnamed_of().is_none()))
                 .and_then(|frame| self.address(frame)),
             file: level
                 .and_then(|level| level.file)
@@ -359,7 +363,7 @@ impl Session {
             self_weight: self_sum.weight as f64,
             total_samples: total.samples,
             self_samples: self_sum.samples,
-            path: labels.path(tree, id),
+            path: path.iter().skip(1).map(|&id| labels.text_alone(tree.label(id))).collect(),
             path_kinds: path.iter().skip(1).map(|&id| labels.kind(tree.label(id)) as u8).collect(),
             path_flags: path.iter().skip(1).map(|&id| labels.marks(tree.label(id))).collect(),
             path_nodes: path.iter().skip(1).map(|id| id.0).collect(),
@@ -467,6 +471,9 @@ impl Session {
             let wanted = all[part(all.len())].to_vec();
             let own = OwnCode::of(&self.profile, &query);
             let labels = Labels::new(&self.profile, &self.symbols).counting(&own);
+            let all = self.functions_in_order(&query).iter();
+            let unnamed = all.filter(|row| labels.kind(row.label) == Kind::Unnamed);
+            rows.unnamed = unnamed.count() as u32;
             for sum in wanted {
                 rows.push(functions::row(&labels, sum));
             }

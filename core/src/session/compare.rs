@@ -510,6 +510,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use perftab_names::Ledger;
+    use perftab_views::Unnamed;
     use perftab_views::call_tree::CallTree;
     use perftab_views::compare::{Recordings, Source};
     use perftab_views::fixture::{fixture, ungrouped};
@@ -527,6 +528,7 @@ mod tests {
             symbols: &made.symbols,
             ledger: &ledger,
             tree: &tree,
+            unnamed: Unnamed::EachAddress,
             own: OwnCode::default(),
             nanoseconds: 0,
         };

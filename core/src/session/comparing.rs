@@ -11,7 +11,7 @@ use perftab_views::call_tree::CallTree;
 use perftab_views::compare::{Comparison, Recordings, Source};
 use perftab_views::inverted::Inverted;
 use perftab_views::label::OwnCode;
-use perftab_views::{Direction, Query};
+use perftab_views::{Direction, Query, Unnamed};
 
 use crate::session::times::ScanStep;
 use crate::session::{ComparedTrees, Session};
@@ -68,7 +68,9 @@ struct Side {
     profile: Rc<Profile>,
     symbols: Rc<Symbols>,
     ledger: Ledger,
+    /// Of each address.
     query: Query,
+    unnamed: Unnamed,
     nanoseconds: u64,
     /// The tree of its callees, if it was made.
     callees: Option<Arc<CallTree>>,
@@ -76,21 +78,25 @@ struct Side {
 
 impl Side {
     fn of(session: &Session, query: &Query) -> Self {
+        let nanoseconds = session.nanoseconds(query);
+        let unnamed = query.unnamed;
+        let query = Query { unnamed: Unnamed::EachAddress, ..query.clone() };
         let callees = Query { direction: Direction::Callees, ..query.clone() };
         Self {
             profile: Rc::clone(&session.profile),
             symbols: session.symbols.share(),
             ledger: session.ledger.clone(),
-            query: query.clone(),
-            nanoseconds: session.nanoseconds(query),
+            query,
+            unnamed,
+            nanoseconds,
             callees: session.trees.known(&callees).cloned(),
         }
     }
 
     fn source<'a>(&'a self, tree: &'a CallTree) -> Source<'a> {
-        let Self { profile, symbols, ledger, nanoseconds, query, .. } = self;
-        let own = OwnCode::of(profile, query);
-        Source { profile, symbols, ledger, tree, own, nanoseconds: *nanoseconds }
+        let Self { profile, symbols, ledger, nanoseconds, query, unnamed, .. } = self;
+        let (own, unnamed) = (OwnCode::of(profile, query), *unnamed);
+        Source { profile, symbols, ledger, tree, unnamed, own, nanoseconds: *nanoseconds }
     }
 
     async fn tree(&self, slice: &Slice) -> Arc<CallTree> {

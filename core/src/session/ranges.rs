@@ -132,7 +132,7 @@ impl Session {
         let labels = Labels::new(profile, symbols);
         let step = |&id: &CallNodeId| {
             let label = tree.label(id);
-            PathStep { call_node: id.0, name: labels.text(label), flags: labels.marks(label) }
+            PathStep { call_node: id.0, name: labels.text_alone(label), flags: labels.marks(label) }
         };
         Some(RangePreview {
             path: path.iter().map(step).collect(),

@@ -106,7 +106,10 @@ pub struct MarkRows {
 fn key(query: &Query) -> Query {
     let filters = TaskSums::key(query);
     match query.steps.iter().any(Transform::drops) {
-        true => Query { steps: query.steps.clone(), inlines: query.inlines, ..filters },
+        true => {
+            let (steps, inlines, unnamed) = (query.steps.clone(), query.inlines, query.unnamed);
+            Query { steps, inlines, unnamed, ..filters }
+        }
         false => filters,
     }
 }

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use perftab_names::Symbols;
+use perftab_names::{FunctionId, Symbols};
 use perftab_perfdata::slice::Work;
 use perftab_profile::{EventOrigin, FrameId, Profile};
 use perftab_views::build::{BuiltTree, TreeDetail, build_in_slices};
@@ -17,7 +17,7 @@ use perftab_views::grouped::{self, GroupBy, GroupRow};
 use perftab_views::inverted::Inverted;
 use perftab_views::label::OwnCode;
 use perftab_views::shown::Account;
-use perftab_views::{Direction, Query};
+use perftab_views::{Direction, Query, Unnamed};
 
 use crate::session::Session;
 use crate::session::answers::Known;
@@ -163,8 +163,7 @@ impl Trees {
             return Vec::new();
         };
         let holds = |label: &Label| {
-            past.owner == PastOwner::This
-                || label.function().is_none_or(|function| function.as_frame().is_some())
+            past.owner == PastOwner::This || label.function().is_none_or(FunctionId::is_lasting)
         };
         let way = ways.to(call_node).into_iter();
         way.map(|(label, frame)| (Some(label).filter(holds), frame)).collect()
@@ -378,7 +377,8 @@ impl Session {
             Some(0) => samples.iter().position(|&it| it == most).unwrap_or_default(),
             _ => 0,
         };
-        self.make_tree(&Query { event: event as u32, ..Query::default() }, TreeDetail::Tree, rows)
+        let (event, unnamed) = (event as u32, Unnamed::OnePerDso);
+        self.make_tree(&Query { event, unnamed, ..Query::default() }, TreeDetail::Tree, rows)
     }
 
     fn make_shown(&mut self, shown: &Shown, rows: usize) -> ScanStep<()> {

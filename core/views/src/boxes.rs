@@ -190,7 +190,7 @@ impl<'a> Boxes<'a> {
         let text = match self.texts.get(&label) {
             Some(&known) if known.number != NONE || width < MIN_LABEL_WIDTH => known,
             _ => {
-                let text = self.labels.text(label);
+                let text = self.labels.text_alone(label);
                 let shade = (hash_text(&text) % SHADES) as u8;
                 let number = match width < MIN_LABEL_WIDTH {
                     true => NONE,

@@ -3,19 +3,20 @@
 //! The tree is grown from the stacks of the samples, the outermost caller as the root, goes through
 //! the steps, and is turned in the end. That takes seconds where samples are many.
 
-use perftab_names::{Inlining, Symbols};
+use perftab_names::{FunctionId, Inlining, Symbols};
+use perftab_perfdata::map::Map;
 use perftab_perfdata::slice::{BoxedWork, Slice, at_once};
 use perftab_profile::{DsoKind, FrameId, Profile, StackId, Stacks};
 
 use crate::call_tree::{CallNodeId, CallTree, GrowingTree, Label};
 use crate::ends::Ends;
 use crate::filter::Filter;
-use crate::function_ref::Resolver;
+use crate::function_ref::{FunctionSet, Resolver};
 use crate::inverted::Inverted;
 use crate::ordering::{Numbers, ordered};
 use crate::shown::Account;
 use crate::weights::{FilteredSamples, GroupWeights, Levels};
-use crate::{Direction, Inlines, Query, rewrite, turn, weights};
+use crate::{Direction, Inlines, Query, Unnamed, rewrite, turn, weights};
 
 /// To grow the call nodes of a stack takes about as long as to take so many rows.
 const ROWS_OF_A_STACK: usize = 8;
@@ -86,9 +87,9 @@ pub fn build_in_slices<'a>(
         slice.next().await;
         let steps = Vec::new();
         let mut account = Account { left: taken.sum, by_filter: taken.removed, steps };
-        let (mut tree, mut ends) =
-            grown(profile, symbols, query.inlines, detail, taken, slice).await;
         let mut resolver = Resolver::new(profile, symbols);
+        let calls = Calls::of(profile, symbols, query);
+        let (mut tree, mut ends) = grown(calls, detail, taken, slice).await;
         for step in 0..query.steps.len() {
             slice.next().await;
             let taken = rewrite::step(&mut resolver, query, levels, tree, &mut ends, step);
@@ -132,13 +133,12 @@ pub(super) fn placed(
 
 /// The call nodes of what was taken, group after group; and where samples end in them, if that is asked for.
 async fn grown(
-    profile: &Profile,
-    symbols: &Symbols,
-    inlines: Inlines,
+    calls: Calls<'_>,
     detail: TreeDetail,
     taken: FilteredSamples,
     slice: &Slice,
 ) -> (CallTree, Option<Ends>) {
+    let profile = calls.profile;
     let slice = slice.in_units_of(ROWS_OF_A_STACK);
     let FilteredSamples { groups, group_of_thread, .. } = taken;
     let stacks = profile.stacks.len();
@@ -148,7 +148,7 @@ async fn grown(
     // A call node for each stack is what there is without names; short ranges have fewer.
     let tree = GrowingTree::with_room_for(stacks.min(met.saturating_mul(4)));
     let (of_stack, made) = (vec![NONE; stacks], Vec::new());
-    let mut grower = CallNodeGrower { profile, symbols, inlines, tree, of_stack, made };
+    let mut grower = CallNodeGrower { calls, tree, of_stack, made };
     let roots: Vec<CallNodeId> = groups.iter().map(|group| grower.root(group)).collect();
     for (root, GroupWeights { number, stacks, .. }) in roots.into_iter().zip(groups) {
         let mut all = 0..stacks.len();
@@ -170,9 +170,7 @@ async fn grown(
 /// so each prefix is looked up once. Those of code without a name below nothing but such code, as nearly all is at
 /// first, are looked up nowhere: a quarter of the time of such a tree.
 struct CallNodeGrower<'a> {
-    profile: &'a Profile,
-    symbols: &'a Symbols,
-    inlines: Inlines,
+    calls: Calls<'a>,
     tree: GrowingTree,
     /// By stack, its call node in the group, if that has been made.
     of_stack: Vec<Grown>,
@@ -216,30 +214,27 @@ impl CallNodeGrower<'_> {
     }
 
     fn grow(&mut self, root: CallNodeId, leaf: StackId) -> CallNodeId {
-        let Self { profile, symbols, inlines, tree, of_stack, made } = self;
+        let Self { calls, tree, of_stack, made } = self;
+        let stacks = &calls.profile.stacks;
         let first_missing = made.len();
         let mut stack = leaf;
         while stack != Stacks::EMPTY && of_stack[stack.index()] == NONE {
             made.push(stack);
-            stack = profile.stacks.get(stack).map_or(Stacks::EMPTY, |(prefix, _)| prefix);
+            stack = stacks.get(stack).map_or(Stacks::EMPTY, |(prefix, _)| prefix);
         }
         let mut grown = match stack {
             Stacks::EMPTY => Grown::new(root, true),
             known => of_stack[known.index()],
         };
         for &stack in made[first_missing..].iter().rev() {
-            if let Some((_, frame)) = profile.stacks.get(stack) {
+            if let Some((_, frame)) = stacks.get(stack) {
                 let (node, is_alone) = (grown.node(), grown.is_alone());
-                let unnamed = if is_alone { symbols.own_function(frame) } else { None };
-                grown = match unnamed.filter(|_| is_mapped(profile, frame)) {
+                grown = match calls.own_function(frame).filter(|_| is_alone) {
                     Some(function) => {
                         let label = Label::Function(function);
                         Grown::new(tree.push(node, label, Some(frame)), true)
                     }
-                    None => {
-                        let node = descend(profile, symbols, *inlines, tree, node, frame);
-                        Grown::new(node, false)
-                    }
+                    None => Grown::new(calls.descend(tree, node, frame), false),
                 };
             }
             of_stack[stack.index()] = grown;
@@ -248,30 +243,81 @@ impl CallNodeGrower<'_> {
     }
 }
 
-fn is_mapped(profile: &Profile, frame: FrameId) -> bool {
-    profile.dsos.get(profile.frames.get(frame).dso).kind != DsoKind::Unmapped
+/// What frames are calls of, as a query shows them.
+pub struct Calls<'a> {
+    profile: &'a Profile,
+    symbols: &'a Symbols,
+    inlines: Inlines,
+    unnamed: Unnamed,
+    /// By DSO, what its code without a name is put together as: that of all memory without a file is one.
+    rests: Vec<FunctionId>,
+    /// Code without a name that is not put together with other code of its DSO: what the query names.
+    apart: FunctionSet,
 }
 
-/// The call node of `frame` below `node`: one level, or one for each inlined function.
-pub(super) fn descend(
-    profile: &Profile,
-    symbols: &Symbols,
-    inlines: Inlines,
-    tree: &mut GrowingTree,
-    node: CallNodeId,
-    frame: FrameId,
-) -> CallNodeId {
-    if !is_mapped(profile, frame) {
-        return tree.child(node, Label::NoMapping, Some(frame));
+impl<'a> Calls<'a> {
+    /// As this query shows them.
+    pub fn of(profile: &'a Profile, symbols: &'a Symbols, query: &Query) -> Self {
+        let Query { inlines, unnamed, .. } = *query;
+        let apart = Resolver::new(profile, symbols).addresses_in(query);
+        let mut memory = Map::new();
+        let rests = profile.dsos.iter().map(|(id, dso)| match dso.kind {
+            DsoKind::Anon => *memory.entry(dso.path.as_str()).or_insert(FunctionId::unnamed_of(id)),
+            _ => FunctionId::unnamed_of(id),
+        });
+        Self { profile, symbols, inlines, unnamed, rests: rests.collect(), apart }
     }
-    if inlines == Inlines::Merged {
-        return tree.child(node, Label::Function(symbols.merged(frame)), Some(frame));
+
+    /// The function that stands for this frame alone, whatever is around it.
+    fn own_function(&self, frame: FrameId) -> Option<FunctionId> {
+        let is_alone = self.unnamed == Unnamed::EachAddress && self.is_mapped(frame);
+        self.symbols.own_function(frame).filter(|_| is_alone)
     }
-    symbols.levels(frame).iter().fold(node, |node, level| {
-        let label = match level.inlining {
-            Inlining::Called => Label::Function(level.function),
-            Inlining::Inlined => Label::Inlined(level.function),
+
+    fn is_mapped(&self, frame: FrameId) -> bool {
+        let dso = self.profile.frames.get(frame).dso;
+        self.profile.dsos.get(dso).kind != DsoKind::Unmapped
+    }
+
+    /// The call node of `frame` below `node`: one level, or one for each inlined function; or `node`, if
+    /// both are code without a name that is shown as one.
+    fn descend(&self, tree: &mut GrowingTree, node: CallNodeId, frame: FrameId) -> CallNodeId {
+        if !self.is_mapped(frame) {
+            return tree.child(node, Label::NoMapping, Some(frame));
+        }
+        if self.inlines == Inlines::Merged {
+            let merged = self.symbols.merged(frame);
+            return self.enter(tree, node, frame, (merged, Inlining::Called));
+        }
+        let levels = self.symbols.levels(frame).iter();
+        let levels = levels.map(|level| (level.function, level.inlining));
+        levels.fold(node, |node, level| self.enter(tree, node, frame, level))
+    }
+
+    fn enter(
+        &self,
+        tree: &mut GrowingTree,
+        node: CallNodeId,
+        frame: FrameId,
+        (function, inlining): (FunctionId, Inlining),
+    ) -> CallNodeId {
+        let shown = self.shown(function);
+        if shown.as_unnamed_of().is_some() && tree.label(node).function() == Some(shown) {
+            return node;
+        }
+        let label = match inlining {
+            Inlining::Called => Label::Function(shown),
+            Inlining::Inlined => Label::Inlined(shown),
         };
         tree.child(node, label, Some(frame))
-    })
+    }
+
+    /// What a function is shown as.
+    pub fn shown(&self, id: FunctionId) -> FunctionId {
+        if self.unnamed == Unnamed::EachAddress || self.apart.has(Label::Function(id)) {
+            return id;
+        }
+        let function = self.symbols.function(id);
+        function.name.map_or(self.rests[function.dso.index()], |_| id)
+    }
 }

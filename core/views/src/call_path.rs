@@ -60,6 +60,8 @@ enum Naming {
     AsInPath,
     /// There was none then: levels inlined into it may have come with the name.
     New,
+    /// It is all code of a DSO without one, of which there may be several calls where each address is shown.
+    Rest,
 }
 
 impl CallPath {
@@ -150,6 +152,11 @@ impl CallPath {
         if self.parts.get(met).is_some_and(|part| part.is(label)) {
             return Some(met + 1);
         }
+        let last = met.checked_sub(1).and_then(|last| self.parts.get(last));
+        let is_rest = matches!(last, Some(Part::Called(of)) if of.naming == Naming::Rest);
+        if is_rest && last.is_some_and(|last| last.is(label)) {
+            return Some(met);
+        }
         let outer = outer.and_then(|outer| self.parts.get(outer));
         let is_new = matches!(outer, Some(Part::Called(of)) if of.naming == Naming::New);
         (is_new && matches!(label, Label::Inlined(_))).then_some(met)
@@ -168,9 +175,10 @@ impl CallPath {
 fn functions(resolver: &mut Resolver<'_>, function: &FunctionRef) -> Functions {
     let set = resolver.functions(function);
     let has_name = set.iter().any(|id| resolver.symbols.function(id).name.is_some());
-    let naming = match function.name.is_none() && has_name {
-        true => Naming::New,
-        false => Naming::AsInPath,
+    let naming = match (&function.name, function.address) {
+        (None, None) => Naming::Rest,
+        (None, Some(_)) if has_name => Naming::New,
+        _ => Naming::AsInPath,
     };
     Functions { set, naming }
 }

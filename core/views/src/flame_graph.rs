@@ -12,8 +12,7 @@ use std::ops::Deref;
 
 use perftab_perfdata::slice::{Slice, at_once};
 use perftab_perfdata::sorting::sort_by_numbers;
-
-use serde::Deserialize;
+use perftab_perfdata::text::counted;
 
 use crate::boxes::{BoxContent, Boxes, Edges, Weights};
 pub use crate::boxes::{FlameGraph, NONE};
@@ -39,22 +38,8 @@ pub struct Window {
     pub min_width: f64,
     /// What is searched for.
     pub search: Option<Pattern>,
-    /// How code without names is drawn.
-    pub unnamed: Unnamed,
     /// What is coloured as own code.
     pub own: OwnCode,
-}
-
-/// How unnamed siblings are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
-#[serde(rename_all = "kebab-case")]
-pub enum Unnamed {
-    /// Each address by itself, unless it is very narrow.
-    #[default]
-    EachAddress,
-    /// All addresses of a DSO as one.
-    OnePerDso,
 }
 
 /// A tree that is laid out: all of it is there, or it is made where it is looked at.
@@ -364,8 +349,7 @@ impl<S: Source> Layout<'_, S> {
 
     /// The DSO with whose other calls one shares a box: of code without a name that is narrow.
     fn shares(&self, label: Label, weight: u64) -> Option<DsoId> {
-        let is_narrow = (weight as f64 * self.scale) < MIN_UNNAMED_WIDTH;
-        if !is_narrow && self.window.unnamed == Unnamed::EachAddress {
+        if weight as f64 * self.scale >= MIN_UNNAMED_WIDTH {
             return None;
         }
         let dso = self.boxes.labels.dso(label)?;
@@ -392,7 +376,8 @@ impl<S: Source> Layout<'_, S> {
             true => self.boxes.label(label, edges.width()),
             // "libcrypto.so.3, 14 addresses"
             false => self.boxes.text(edges.width(), |labels| {
-                format!("{}, {several} addresses", labels.dso_name(label))
+                let addresses = counted(several.into(), "address", "addresses");
+                format!("{}, {addresses}", labels.dso_name(label))
             }),
         };
         let found = if is_one_function { self.boxes.found(label) } else { *found };

@@ -3,23 +3,24 @@
 use perftab_perfdata::slice::in_slices_of;
 use perftab_profile::{DsoId, DsoKind};
 
-use super::Query;
 use super::call_tree::{CallNodeId, CallTree};
 use super::fixture::{fixture, lines, ungrouped};
-use super::flame_graph::{NONE, Unnamed, Window, layout, layout_in_slices};
+use super::flame_graph::{NONE, Window, layout, layout_in_slices};
 use super::function_ref::DsoRef;
 use super::label::{Kind, OwnCode};
+use super::{Query, Unnamed};
 
-fn window(min_width: f64, unnamed: Unnamed) -> Window {
+fn window(min_width: f64) -> Window {
     let own = OwnCode::default();
-    Window { root: CallNodeId::ROOT, width: 100.0, min_width, search: None, unnamed, own }
+    Window { root: CallNodeId::ROOT, width: 100.0, min_width, search: None, own }
 }
 
 /// A layout of 100 pixels as text: a row a line, of each box its text, or what it is, and edges.
 fn rows(stacks: &str, min_width: f64, unnamed: Unnamed) -> String {
     let stacks = fixture(stacks);
-    let tree = CallTree::new(&stacks.profile, &stacks.symbols, &ungrouped());
-    let window = window(min_width, unnamed);
+    let query = Query { unnamed, ..ungrouped() };
+    let tree = CallTree::new(&stacks.profile, &stacks.symbols, &query);
+    let window = window(min_width);
     let graph = layout(&stacks.profile, &stacks.symbols, &tree, &window);
     for call_nodes in 1..4 {
         let in_slices = in_slices_of(call_nodes, async |slice| {
@@ -69,7 +70,7 @@ fn one_address_is_no_group_and_wide_ones_stay_apart() {
             "
             all 0-100
             A 0-100
-            B 0-37; 0x63000000 37-67; 0x64000000 67-97; narrow 97-100
+            B 0-37; 0x63000000 in app 37-67; 0x64000000 in app 67-97; narrow 97-100
             "
         )
     );
@@ -129,7 +130,7 @@ fn a_library_counts_as_own_code_where_the_user_says_so() {
         let own = own.iter().copied().cloned().collect();
         let own = OwnCode::of(&stacks.profile, &Query { own, ..ungrouped() });
         let tree = CallTree::new(&stacks.profile, &stacks.symbols, &ungrouped());
-        let window = Window { own, ..window(0.5, Unnamed::EachAddress) };
+        let window = Window { own, ..window(0.5) };
         layout(&stacks.profile, &stacks.symbols, &tree, &window).kind[1]
     };
     for own in [&[][..], &[&elsewhere, &other_build]] {

@@ -9,7 +9,9 @@ use perftab_names::{FunctionId, Symbols};
 use perftab_profile::{Dso, DsoId, Profile};
 use serde::{Deserialize, Serialize};
 
+use crate::Query;
 use crate::call_tree::Label;
+use crate::transform::Transform;
 
 /// A DSO by its path and identity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -45,7 +47,8 @@ fn last_part(path: &str) -> &str {
 }
 
 /// A function by its name, or by where it lies while it has none. An address that was taken when
-/// there were no names means the function that turns out to cover it.
+/// there were no names means the function that turns out to cover it. Without either it is all code of
+/// the DSO that has no name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 #[serde(rename_all = "camelCase")]
@@ -54,16 +57,17 @@ pub struct FunctionRef {
     pub dso: DsoRef,
     /// Its name; null if it has none.
     pub name: Option<String>,
-    /// Its address in the DSO, as `0x1b8f70`; null if it has a name.
+    /// Its address in the DSO, as `0x1b8f70`; null if it has a name or is more than one address.
     pub address: Option<HexAddress>,
 }
 
 impl FunctionRef {
     /// What a function is called.
     pub fn of(profile: &Profile, symbols: &Symbols, function: FunctionId) -> Self {
+        let is_address = function.as_unnamed_of().is_none();
         let function = symbols.function(function);
         let name = function.name.map(str::to_owned);
-        let address = name.is_none().then_some(HexAddress(function.address));
+        let address = (is_address && name.is_none()).then_some(HexAddress(function.address));
         Self { dso: DsoRef::of(profile.dsos.get(function.dso)), name, address }
     }
 }
@@ -198,6 +202,20 @@ impl<'a> Resolver<'a> {
         })
     }
 
+    /// What a query names by its address.
+    pub fn addresses_in(&mut self, query: &Query) -> FunctionSet {
+        let parts = query.steps.iter().flat_map(Transform::path).filter_map(|part| match part {
+            PathPart::Function { function } | PathPart::Inlined { function } => Some(function),
+            _ => None,
+        });
+        let steps = query.steps.iter().filter_map(Transform::function);
+        let around = query.around.iter().map(|around| &around.function);
+        let named = steps.chain(parts).chain(around).filter(|named| named.address.is_some());
+        let mut found: Vec<FunctionId> = named.flat_map(|named| self.functions(named).0).collect();
+        sort(&mut found);
+        FunctionSet(found)
+    }
+
     /// The functions that are meant.
     pub fn functions(&mut self, wanted: &FunctionRef) -> FunctionSet {
         let (profile, symbols) = (self.profile, self.symbols);
@@ -211,7 +229,7 @@ impl<'a> Resolver<'a> {
             (None, Some(HexAddress(address))) => {
                 dsos.flat_map(|dso| symbols.functions_at(profile, dso, address)).collect()
             }
-            (None, None) => Vec::new(),
+            (None, None) => dsos.flat_map(|dso| symbols.functions_unnamed(profile, dso)).collect(),
         };
         sort(&mut found);
         found.dedup();

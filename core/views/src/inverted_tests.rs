@@ -10,11 +10,11 @@ use super::label::OwnCode;
 use crate::build::build;
 use crate::call_tree::{CallNodeId, CallTree};
 use crate::fixture::{Fixture, fixture};
-use crate::flame_graph::{FlameGraph, Unnamed, Window, layout, layout_in_slices};
+use crate::flame_graph::{FlameGraph, Window, layout, layout_in_slices};
 use crate::inverted::Inverted;
 use crate::search::{Pattern, in_inverted, search};
 use crate::weights::Sum;
-use crate::{Direction, Group, Query};
+use crate::{Direction, Group, Query, Unnamed};
 
 /// Numbers that look random and are the same each time.
 struct Numbers(u64);
@@ -39,8 +39,12 @@ fn some_stacks(numbers: &mut Numbers, count: usize) -> Fixture {
 }
 
 fn of(fixture: &Fixture, group: Group) -> (CallTree, Inverted) {
+    shown_as(fixture, group, Unnamed::EachAddress)
+}
+
+fn shown_as(fixture: &Fixture, group: Group, unnamed: Unnamed) -> (CallTree, Inverted) {
     let Fixture { profile, symbols } = fixture;
-    let callees = Query { group, ..Query::default() };
+    let callees = Query { group, unnamed, ..Query::default() };
     let inverted = Query { direction: Direction::Inverted, ..callees.clone() };
     let whole = build(profile, symbols, &inverted).tree;
     (whole, Inverted::new(build(profile, symbols, &callees).tree.into()))
@@ -101,7 +105,7 @@ fn a_graph_is_the_same_whether_all_of_the_tree_is_there_or_not() {
         let Fixture { profile, symbols } = &*fixture;
         let group = [Group::None, Group::Process][round % 2];
         let unnamed = [Unnamed::EachAddress, Unnamed::OnePerDso][round / 2 % 2];
-        let (whole, mut inverted) = of(&fixture, group);
+        let (whole, mut inverted) = shown_as(&fixture, group, unnamed);
         // Some is open, some is not.
         for _ in 0..numbers.below(20) {
             let id = CallNodeId(numbers.below(inverted.tree().len()) as u32);
@@ -112,7 +116,6 @@ fn a_graph_is_the_same_whether_all_of_the_tree_is_there_or_not() {
             width: 100.0,
             min_width: [0.1, 0.5, 2.0][round % 3],
             search: Pattern::new("A"),
-            unnamed,
             own: OwnCode::default(),
         };
         let expected = boxes(&layout(profile, symbols, &whole, &window));
@@ -120,7 +123,7 @@ fn a_graph_is_the_same_whether_all_of_the_tree_is_there_or_not() {
         let graph = layout(profile, symbols, &inverted, &window);
         assert_eq!(boxes(&graph), expected, "round {round}");
         // In small steps it is the very same graph, also when something else is opened meanwhile.
-        let again = Rc::new(RefCell::new(of(&fixture, group).1));
+        let again = Rc::new(RefCell::new(shown_as(&fixture, group, unnamed).1));
         let (laid, drawn) = (Rc::clone(&again), Rc::clone(&fixture));
         let mut work = Work::new(async move |slice| {
             layout_in_slices(&drawn.profile, &drawn.symbols, &*laid, &window, &slice).await

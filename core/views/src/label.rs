@@ -1,7 +1,7 @@
 //! How a call node or function is shown: its text, its kind and its marks.
 
 use perftab_names::{FunctionId, Provenance, Symbols};
-use perftab_perfdata::text::printable;
+use perftab_perfdata::text::{counted, printable};
 use perftab_profile::{Dso, DsoId, DsoKind, Profile, Thread};
 use serde::Serialize;
 
@@ -43,6 +43,8 @@ pub mod mark {
     pub const PSEUDO: u8 = 8;
     /// A DSO's functions as one.
     pub const COLLAPSED: u8 = 16;
+    /// From this bit on: of code without a name, the [`super::Kind`] that it would be with one.
+    pub const KIND_SHIFT: u32 = 5;
 }
 
 /// Text of what has no name because nothing was mapped there.
@@ -123,9 +125,33 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// Name of a function, or its address in its DSO.
-    pub fn function_text(&self, function: FunctionId) -> String {
-        let function = self.symbols.function(function);
+    /// Text that stands by itself: an address tells its DSO, `0x1b8f in libz.so.1`.
+    pub fn text_alone(&self, label: Label) -> String {
+        let text = self.text(label);
+        match label.function() {
+            Some(id)
+                if self.symbols.function(id).name.is_none() && id.as_unnamed_of().is_none() =>
+            {
+                format!("{text} in {}", self.dso_name(label))
+            }
+            _ => text,
+        }
+    }
+
+    /// Name of a function, or its address in its DSO; `libc.so.6, 1,204 addresses` for all without a name.
+    pub fn function_text(&self, id: FunctionId) -> String {
+        let rest = id.as_unnamed_of();
+        if let Some(dso) = rest {
+            let dso = self.profile.dsos.get(dso);
+            let alike = self.profile.dsos.iter().filter(|(id, it)| {
+                Some(*id) == rest
+                    || (it.kind, dso.kind) == (DsoKind::Anon, DsoKind::Anon) && it.path == dso.path
+            });
+            let addresses = alike.map(|(id, _)| u64::from(self.symbols.unnamed_in(id))).sum();
+            let addresses = counted(addresses, "address", "addresses");
+            return format!("{}, {addresses}", printable(dso.name()));
+        }
+        let function = self.symbols.function(id);
         match function.name {
             Some(name) => printable(name).into_owned(),
             None => format!("{:#x}", function.address),
@@ -143,9 +169,12 @@ impl<'a> Labels<'a> {
             Label::All | Label::NoMapping => NameKey::Last,
             Label::Dso(dso) => NameKey::Name(self.profile.dsos.get(dso).name()),
             Label::Group(name) => NameKey::Name(self.profile.strings.get(name)),
-            Label::Function(function) | Label::Inlined(function) => {
-                let function = self.symbols.function(function);
-                function.name.map_or(NameKey::Address(function.address), NameKey::Name)
+            Label::Function(id) | Label::Inlined(id) => {
+                let function = self.symbols.function(id);
+                match id.as_unnamed_of() {
+                    Some(dso) => NameKey::Name(self.profile.dsos.get(dso).name()),
+                    None => function.name.map_or(NameKey::Address(function.address), NameKey::Name),
+                }
             }
         }
     }
@@ -208,8 +237,12 @@ impl<'a> Labels<'a> {
             _ => 0,
         };
         let forced = label.function().is_some_and(|function| self.is_forced(function));
-        let pseudo = matches!(self.kind(label), Kind::Folded | Kind::Pseudo);
-        inlined | if forced { mark::FORCED } else { 0 } | if pseudo { mark::PSEUDO } else { 0 }
+        let (pseudo, of_kind) = match (self.kind(label), self.dso(label)) {
+            (Kind::Folded | Kind::Pseudo, _) => (mark::PSEUDO, 0),
+            (Kind::Unnamed, Some(dso)) => (0, (self.dso_kind(dso) as u8) << mark::KIND_SHIFT),
+            _ => (0, 0),
+        };
+        inlined | pseudo | of_kind | if forced { mark::FORCED } else { 0 }
     }
 
     /// True if the function's name comes from a file that does not match.

@@ -98,6 +98,8 @@ pub struct Query {
     pub group: Group,
     /// What becomes of inlined functions.
     pub inlines: Inlines,
+    /// What becomes of code without a name.
+    pub unnamed: Unnamed,
     /// When samples were taken.
     pub range: Option<TimeRange>,
     /// Process ids.
@@ -178,6 +180,21 @@ pub enum Inlines {
     Shown,
     /// They count as the function that they were inlined into.
     Merged,
+}
+
+/// What becomes of code without a name.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Unnamed {
+    /// Each address is a function of its own.
+    #[default]
+    EachAddress,
+    /// All of a DSO is one function, and calls within it are none. What steps name by its address
+    /// stays apart.
+    OnePerDso,
 }
 
 /// A weight as JavaScript can hold it: exact up to 2^53, rounded beyond.

@@ -32,11 +32,8 @@ pub struct StepAccount {
 /// The groups that a query's steps and its tree tell apart.
 pub(super) fn levels(query: &Query) -> Levels {
     let shown = if query.around.is_some() { Group::None } else { query.group };
-    let paths = query.steps.iter().filter_map(|step| match step {
-        Transform::MergeCallNode { path, .. } | Transform::FocusSubtree { path, .. } => Some(path),
-        _ => None,
-    });
-    paths.flatten().fold(Levels::of(shown), |levels, part| match part {
+    let parts = query.steps.iter().flat_map(Transform::path);
+    parts.fold(Levels::of(shown), |levels, part| match part {
         PathPart::Process { .. } => levels.with(Group::Process),
         PathPart::Thread { .. } => levels.with(Group::Thread),
         _ => levels,
@@ -345,7 +342,9 @@ fn collapse_runs(tree: &CallTree, one: Label, is_in: &dyn Fn(Label) -> bool) -> 
 fn collapse_recursion(tree: &CallTree) -> RewrittenTree {
     let mut effect = Effect::None;
     let new = rewrite(tree, &mut |new, id, caller| {
-        let met_before = tree.label(id).function().and_then(|function| {
+        // Code without a name that is met again is mostly other code.
+        let function = tree.label(id).function().filter(|id| id.as_unnamed_of().is_none());
+        let met_before = function.and_then(|function| {
             let mut way = std::iter::successors(Some(caller), |&at| {
                 (!is_group(new.label(at))).then(|| new.parent(at))
             });

@@ -223,6 +223,10 @@ impl<'a> Finder<'a> {
     fn words(&mut self, label: Label) -> Words {
         let name = match label {
             Label::All | Label::Group(_) => return 0,
+            // Its text has words of ours.
+            label if label.function().is_some_and(|id| id.as_unnamed_of().is_some()) => {
+                String::new()
+            }
             label => self.labels.text(label),
         };
         let Self { pattern, profile, labels, in_files, in_dsos, .. } = self;

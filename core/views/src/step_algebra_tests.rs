@@ -11,7 +11,7 @@ use super::shown::Effect;
 use super::step_model::{self as model, Line, Table};
 use super::step_tests::{function, shown, step};
 use super::transform::Transform;
-use super::{AroundFunction, Direction, Group, Inlines, Query, Side};
+use super::{AroundFunction, Direction, Group, Inlines, Query, Side, Unnamed};
 
 /// Whatever the stacks and the steps: the tree is that of the model, and what is taken away and
 /// what is left add up.
@@ -22,12 +22,19 @@ fn steps_do_what_the_model_does() {
         let text = stacks_of_any_kind(&mut random);
         let stacks = fixture(&text);
         let inlines = [Inlines::Shown, Inlines::Merged][random.below(2)];
+        let unnamed = [Unnamed::EachAddress, Unnamed::OnePerDso][random.below(2)];
         let mut lines = model::read(&text, inlines);
+        if unnamed == Unnamed::OnePerDso {
+            model::put_unnamed_together(&mut lines);
+        }
         let mut steps = Vec::new();
         let mut words = Vec::new();
         let mut expected = Vec::new();
         for _ in 0..random.below(4) {
-            let Some(word) = step_of_any_kind(&mut random, &stacks, &lines) else { continue };
+            let Some(mut word) = step_of_any_kind(&mut random, &stacks, &lines) else { continue };
+            if unnamed == Unnamed::OnePerDso && word.ends_with(" d") {
+                word = word.replace(" d", &format!(" {}", model::REST));
+            }
             let before = lines.clone();
             lines = model::take(&lines, &word);
             let weight = |lines: &[Line]| lines.iter().map(|line| line.weight).sum::<u64>();
@@ -37,8 +44,8 @@ fn steps_do_what_the_model_does() {
             steps.push(step(&stacks, &word));
             words.push(word);
         }
-        let context = format!("round {round}\n{text}\n{words:?} {inlines:?}");
-        let query = Query { inlines, steps, ..Query::default() };
+        let context = format!("round {round}\n{text}\n{words:?} {inlines:?} {unnamed:?}");
+        let query = Query { inlines, unnamed, steps, ..Query::default() };
         for direction in [Direction::Callees, Direction::Inverted] {
             for group in [Group::Process, Group::Thread, Group::None] {
                 let query = Query { direction, group, ..query.clone() };
@@ -59,7 +66,8 @@ fn steps_do_what_the_model_does() {
                 assert_eq!(shown.samples, lines.len() as u64, "{context}");
             }
         }
-        for name in ["A", "B", "X@lib", "d"] {
+        let without_name = if unnamed == Unnamed::OnePerDso { model::REST } else { "d" };
+        for name in ["A", "B", "X@lib", without_name] {
             check_around(&stacks, &query, &lines, name, &context);
         }
     }
@@ -170,10 +178,11 @@ fn every_call_node_is_found_again_by_its_path() {
     for _ in 0..40 {
         let text = stacks_of_any_kind(&mut random);
         let Fixture { profile, symbols } = &fixture(&text);
+        let unnamed = [Unnamed::EachAddress, Unnamed::OnePerDso][random.below(2)];
         for direction in [Direction::Callees, Direction::Inverted] {
             for group in [Group::Process, Group::Thread, Group::None] {
                 let steps = vec![Transform::CollapseRecursion];
-                let query = Query { direction, group, steps, ..Query::default() };
+                let query = Query { direction, group, unnamed, steps, ..Query::default() };
                 let tree = CallTree::new(profile, symbols, &query);
                 let is_code =
                     |id: &CallNodeId| !matches!(tree.label(*id), Label::All | Label::Group(_));

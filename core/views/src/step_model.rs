@@ -44,6 +44,20 @@ fn calls(word: &str, inlines: Inlines) -> Vec<String> {
     shown.map(call).collect()
 }
 
+/// All code of `app` without a name, as one.
+pub(super) const REST: &str = "?";
+
+/// Calls of code without a name are of [`REST`], and none by itself.
+pub(super) fn put_unnamed_together(lines: &mut [Line]) {
+    for Line { calls, .. } in lines {
+        for call in calls.iter_mut().filter(|call| call.starts_with(char::is_lowercase)) {
+            assert!(!call.contains('@'), "there is such code in the app only: {call}");
+            *call = REST.to_owned();
+        }
+        calls.dedup_by(|a, b| a == REST && a == b);
+    }
+}
+
 /// The function of a call; nothing for what is none.
 fn function(call: &str) -> Option<&str> {
     (call != "~" && !call.starts_with('@')).then(|| call.trim_start_matches('>'))
@@ -88,6 +102,7 @@ fn take_one(line: &Line, kind: &str, about: &str) -> Option<Line> {
             let mut calls: Vec<String> = Vec::new();
             for call in line.calls {
                 let met = function(&call)
+                    .filter(|&function| function != REST)
                     .and_then(|function| calls.iter().position(|before| is(before, function)));
                 match met {
                     Some(met) => calls.truncate(met + 1),
@@ -204,7 +219,9 @@ pub(super) fn table_of(stacks: &Fixture, tree: &CallTree) -> Table {
             dso => format!("{name}@{dso}"),
         };
         let label = tree.label(id);
-        let text = || match label.function().map(|id| stacks.symbols.function(id)) {
+        let function = label.function();
+        let text = || match function.map(|id| stacks.symbols.function(id)) {
+            _ if function.is_some_and(|id| id.as_unnamed_of().is_some()) => REST.to_owned(),
             Some(unnamed) if unnamed.name.is_none() => {
                 let letters = (unnamed.address as u32).to_be_bytes();
                 String::from_utf8_lossy(&letters).trim_end_matches('\0').to_owned()

@@ -9,8 +9,9 @@ use super::fixture::{Fixture, fixture, lines, tree_text, ungrouped};
 use super::function_ref::{DsoRef, FunctionRef, HexAddress, PathPart};
 use super::rewrite::MOST_STEPS;
 use super::shown::{Effect, ShownSamples, all};
+use super::step_model::REST;
 use super::transform::Transform;
-use super::{AroundFunction, Direction, Inlines, Query, Side};
+use super::{AroundFunction, Direction, Inlines, Query, Side, Unnamed};
 
 pub(super) fn dso(stacks: &Fixture, name: &str) -> DsoRef {
     let (_, dso) =
@@ -18,9 +19,12 @@ pub(super) fn dso(stacks: &Fixture, name: &str) -> DsoRef {
     DsoRef::of(dso)
 }
 
-/// As in a fixture: `A`, `A@x`, or in lower case an address.
+/// As in a fixture: `A`, `A@x`, or in lower case an address; `?` is all without a name.
 pub(super) fn function(stacks: &Fixture, word: &str) -> FunctionRef {
     let (name, of) = word.split_once('@').unwrap_or((word, "app"));
+    if name == REST {
+        return FunctionRef { dso: dso(stacks, of), name: None, address: None };
+    }
     let is_named = name.starts_with(char::is_uppercase);
     let mut letters = [0; 4];
     letters[..name.len()].copy_from_slice(name.as_bytes());
@@ -591,6 +595,53 @@ fn what_cannot_be_meant_has_no_effect() {
 }
 
 /// More steps than anybody takes say that they have no effect, instead of time without end.
+#[test]
+fn code_without_a_name_is_one_but_for_what_steps_name_by_its_address() {
+    let stacks = "A b c B d 3\nA c 2\nb 1\nA X@lib y@lib 4";
+    let query = || Query { unnamed: Unnamed::OnePerDso, ..ungrouped() };
+    check(
+        stacks,
+        query(),
+        &[],
+        "
+        all 10 0
+          A 9 0
+            app, 3 addresses 5 2
+              B 3 0
+                app, 3 addresses 3 3
+            X 4 0
+              lib, 1 address 4 4
+          app, 3 addresses 1 1
+        ",
+    );
+    check(
+        stacks,
+        query(),
+        &["drop ?"],
+        "
+        all 4 0
+          A 4 0
+            X 4 0
+              lib, 1 address 4 4
+        ",
+    );
+    check(
+        stacks,
+        query(),
+        &["focus b"],
+        "
+        all 4 0
+          0x62000000 4 1
+            app, 3 addresses 3 0
+              B 3 0
+                app, 3 addresses 3 3
+        ",
+    );
+    let each = Query { unnamed: Unnamed::EachAddress, ..query() };
+    check(stacks, each.clone(), &["focus-node A ? B"], "all 3 0\n  B 3 0\n    0x64000000 3 3");
+    check(stacks, each, &["drop ?"], "all 4 0\n  A 4 0\n    X 4 0\n      0x79000000 4 4");
+}
+
 #[test]
 fn steps_beyond_the_most_have_no_effect() {
     let stacks = fixture("A B 3\nC 2\n");

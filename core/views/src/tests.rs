@@ -9,7 +9,7 @@ use super::build::build_with_ends;
 use super::call_tree::{CallNodeId, CallTree};
 use super::ends::RemainingSamples;
 use super::fixture::{Fixture, fixture, lines, tree_text, ungrouped};
-use super::flame_graph::{FlameGraph, NONE, Unnamed, Window, layout};
+use super::flame_graph::{FlameGraph, NONE, Window, layout};
 use super::function_ref::FunctionRef;
 use super::functions::{
     self, FunctionKey, FunctionOrder, FunctionSum, OrderedFunctions, SortDirection,
@@ -265,7 +265,6 @@ fn boxes_lie_within_their_callers_and_narrow_ones_fold() {
         width: 100.0,
         min_width: 5.0,
         search: Pattern::new("c"),
-        unnamed: Unnamed::default(),
         own: OwnCode::default(),
     };
     let graph = layout(&stacks.profile, &stacks.symbols, &tree, &window);

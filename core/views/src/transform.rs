@@ -94,6 +94,25 @@ impl TryFrom<Fields> for Transform {
 }
 
 impl Transform {
+    /// The function that it is about.
+    pub fn function(&self) -> Option<&FunctionRef> {
+        match self {
+            Self::Merge { function }
+            | Self::Focus { function }
+            | Self::Drop { function }
+            | Self::CollapseFunction { function } => Some(function),
+            _ => None,
+        }
+    }
+
+    /// The way to the call node that it is about.
+    pub fn path(&self) -> &[PathPart] {
+        match self {
+            Self::MergeCallNode { path, .. } | Self::FocusSubtree { path, .. } => path,
+            _ => &[],
+        }
+    }
+
     /// Whether samples may vanish by it.
     pub fn drops(&self) -> bool {
         match self {

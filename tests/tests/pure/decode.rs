@@ -5,7 +5,6 @@ use perftab_perfdata::error::{DecodeErrorKind, WarningKind};
 use perftab_tests::open::{open, open_in_blocks};
 use perftab_tests::perf_data::{IN_KERNEL, IN_USER, PerfData, RecordStamp};
 use perftab_views::Query;
-use perftab_views::flame_graph::Unnamed;
 use perftab_views::functions::FunctionOrder;
 
 const ID_A: [u8; 20] = [0xaa; 20];
@@ -194,13 +193,7 @@ fn use_everything(session: &mut Session) {
     session.info();
     session.wanted();
     session.report(&query, FunctionOrder::default(), usize::MAX);
-    let window = FlameWindow {
-        root: 0,
-        width_px: 500.0,
-        min_px: 0.5,
-        search: "server".to_owned(),
-        unnamed: Unnamed::default(),
-    };
+    let window = FlameWindow { root: 0, width_px: 500.0, min_px: 0.5, search: "server".to_owned() };
     session.flame_graph(&query, &window);
     session.call_tree_children(&query, 0);
     session.call_node_detail(&query, 1);

@@ -213,13 +213,7 @@ fn what_is_asked_while_names_are_taken_in_moves_nothing() {
 fn what_is_prepared_is_what_would_be_made() {
     let [_, debug, library, _] = files();
     let order = FunctionOrder::default();
-    let window = FlameWindow {
-        root: 0,
-        width_px: 1000.0,
-        min_px: 0.1,
-        search: String::new(),
-        unnamed: Default::default(),
-    };
+    let window = FlameWindow { root: 0, width_px: 1000.0, min_px: 0.1, search: String::new() };
     let queries = [Direction::Callees, Direction::Inverted]
         .map(|direction| Query { direction, ..Query::default() });
     for query in &queries {

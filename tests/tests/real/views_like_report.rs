@@ -123,13 +123,8 @@ fn check(recorded: &mut RecordedProgram, query: &Query, arguments: &[&str]) {
             let children = session.call_tree_children(&query, 0);
             let below: f64 = children.total.iter().sum();
             assert_eq!((below + root.self_weight) as u64, weight, "{arguments:?}");
-            let window = FlameWindow {
-                root: 0,
-                width_px: 1000.0,
-                min_px: 0.5,
-                search: String::new(),
-                unnamed: Default::default(),
-            };
+            let window =
+                FlameWindow { root: 0, width_px: 1000.0, min_px: 0.5, search: String::new() };
             let graph = session.flame_graph(&query, &window);
             assert_eq!(graph.total.first().map_or(0, |&total| total as u64), weight);
         }

@@ -45,8 +45,8 @@ export function followFilters(): void {
     },
   });
   const filters = computed(() => {
-    const { range, processes, threads, cpus, comms, dsos, steps, inlines } = query.value;
-    const dropping = dropsSamples(query.value) ? { steps, inlines } : {};
+    const { range, processes, threads, cpus, comms, dsos, steps, inlines, unnamed } = query.value;
+    const dropping = dropsSamples(query.value) ? { steps, inlines, unnamed } : {};
     return isFiltered.value ? JSON.stringify({ range, processes, threads, cpus, comms, dsos, ...dropping }) : null;
   });
   effect(() => {

@@ -49,6 +49,8 @@ export const NONE = 0xffffffff;
 export const Kind = { Pseudo: 0, Own: 1, System: 2, Kernel: 3, Jit: 4, Unnamed: 5, Folded: 6 } as const;
 /** Bits of every `flags` column. */
 export const Flag = { Inlined: 1, Forced: 2, Match: 4, Pseudo: 8, Collapsed: 16 } as const;
+/** Of code without a name: the `Kind` that it would be with one. */
+export const kindBelow = (flags: number): number => flags >> 5;
 
 export interface FunctionsOrder {
   key: "self" | "total" | "mean" | "name" | "dso";

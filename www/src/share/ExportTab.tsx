@@ -98,5 +98,6 @@ export function ExportTab(): JSX.Element {
 }
 
 function requestFor(format: Format, asked: ExportRequest["query"]): ExportRequest {
-  return { format, query: asked, events: "all", name: opened.peek()?.name ?? "profile" };
+  // As the command does: whoever opens it may have the names.
+  return { format, query: { ...asked, unnamed: "each-address" }, events: "all", name: opened.peek()?.name ?? "profile" };
 }

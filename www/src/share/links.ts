@@ -56,8 +56,8 @@ export const told = computed<ShareOptions>(() => {
  * not in it; and there is no second profile in a link.
  */
 function viewToShare(state: ViewState, what: "whole" | "shown"): ViewState {
-  const { event, direction, group, inlines, around } = state.query;
-  const shared = what === "whole" ? state.query : { ...DEFAULT_QUERY, event, direction, group, inlines, around };
+  const { event, direction, group, inlines, unnamed, around } = state.query;
+  const shared = what === "whole" ? state.query : { ...DEFAULT_QUERY, event, direction, group, inlines, unnamed, around };
   return { ...state, query: shared, comparison: null };
 }
 

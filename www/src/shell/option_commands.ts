@@ -10,8 +10,8 @@ import { step } from "../state/history.ts";
 import { density } from "../state/layout.ts";
 import { singleKeys } from "../state/single_keys.ts";
 import { theme } from "../state/theme.ts";
-import { colourBy, rootAt, rowHeight, unnamedCode } from "../views/options.ts";
-import { setDirection, setGroup, setInlines } from "../views/query_steps.ts";
+import { colourBy, rootAt, rowHeight, UNNAMED } from "../views/options.ts";
+import { setDirection, setGroup, setInlines, setUnnamed } from "../views/query_steps.ts";
 import { expandHottestPath } from "../views/rows/tree_model.ts";
 
 const isOpen = (): boolean => phase.value.kind === "open";
@@ -89,15 +89,6 @@ export function optionCommands(): Command[] {
       ],
       isGraph,
     ),
-    ...kept(
-      "Unnamed code",
-      unnamedCode,
-      [
-        ["each-address", "each address"],
-        ["one-per-dso", "one per DSO"],
-      ],
-      isGraph,
-    ),
     ...functions(),
     ...ledger(),
     ...kept(
@@ -160,6 +151,12 @@ function tree(): Command[] {
       ],
       now: () => query.value.inlines,
       choose: setInlines,
+    }),
+    ...commandsOf({
+      label: "Unnamed code",
+      choices: UNNAMED,
+      now: () => query.value.unnamed,
+      choose: setUnnamed,
     }),
     action("Expand hottest path", expandHottestPath, () => view.value === "tree"),
   ];

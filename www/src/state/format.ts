@@ -8,9 +8,13 @@ export function count(value: number): string {
   return grouped.format(value);
 }
 
-/** "1 sample", "412,806 samples" */
+/** "1 call", "412,806 calls" */
+export function counted(value: number, one: string, many: string): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
 export function countSamples(value: number): string {
-  return `${count(value)} ${value === 1 ? "sample" : "samples"}`;
+  return counted(value, "sample", "samples");
 }
 
 /** "7.8 %" for a share of 0 to 1; "< 0.1 %" for a rest that would round to nothing. */

@@ -8,10 +8,10 @@ export function labelOfDso({ path }: DsoRef): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;
 }
 
-/** "deflate", or "libz.so.1+0x1b8f70" where there is no name. */
+/** "deflate", or "libz.so.1+0x1b8f70" where there is no name, or "libz.so.1, unnamed code" for all of that. */
 export function labelOfFunction({ dso, name, address }: FunctionRef): string {
   if (name === null) {
-    return `${labelOfDso(dso)}+${address ?? "?"}`;
+    return labelOfDso(dso) + (address === null ? ", unnamed code" : `+${address}`);
   }
   const isForced = forcedRows.value.some(({ path, build_id }) => path === dso.path && build_id === dso.buildId);
   return isForced ? `≠ ${name}` : name;

@@ -1,12 +1,13 @@
 // A query as fields of an address, readable and short:
 //
-//     event=1&direction=inverted&group=thread&inlines=merged
+//     event=1&direction=inverted&group=thread&inlines=merged&unnamed=each-address
 //     range=21.6-31.85           seconds since the first time, to the nanosecond; `!` before it: all but these
 //     processes=4121,4122  threads=4121  cpus=0,3  comms=nginx,node
 //     files=/usr/bin/nginx;9f31c07a,/usr/lib/libz.so.1   DSOs that the rest names by their place here; with build-id
 //     dsos=1
 //     own=1                      counted as own code
-//     step=drop;epoll_wait;1     one a transform, in order of effect; a function is name;file, or ;file;address
+//     step=drop;epoll_wait;1     one a transform, in order of effect; a function is name;file, or ;file;address, or
+//                                ;file for all code in it that has no name
 //     step=focus-subtree;callees,process;nginx,;main;0    a call node is the way to it: `;` begins a function
 //     around=callers;main;0
 //     lines=main;0               no part of the query: the function whose lines are shown
@@ -24,6 +25,7 @@ export const DEFAULT_QUERY: Query = {
   direction: "callees",
   group: "process",
   inlines: "shown",
+  unnamed: "one-per-dso",
   range: null,
   processes: [],
   threads: [],
@@ -62,6 +64,7 @@ export function writeQuery(query: Query, lines: FunctionRef | null): Field[] {
   put("direction", unless(query.direction, DEFAULT_QUERY.direction));
   put("group", unless(query.group, DEFAULT_QUERY.group));
   put("inlines", unless(query.inlines, DEFAULT_QUERY.inlines));
+  put("unnamed", unless(query.unnamed, DEFAULT_QUERY.unnamed));
   put("range", query.range === null ? "" : writeRange(query.range));
   put("processes", query.processes.join(","));
   put("threads", query.threads.join(","));
@@ -235,6 +238,7 @@ export function readQuery(fields: Fields): Query {
     direction: fields.choose("direction", ["callees", "inverted"], DEFAULT_QUERY.direction),
     group: fields.choose("group", ["process", "thread", "none"], DEFAULT_QUERY.group),
     inlines: fields.choose("inlines", ["shown", "merged"], DEFAULT_QUERY.inlines),
+    unnamed: fields.choose("unnamed", ["one-per-dso", "each-address"], DEFAULT_QUERY.unnamed),
     range: fields.read<TimeRange | null>("range", null, readRange),
     processes: numbers("processes", MOST_U32),
     threads: numbers("threads", MOST_U32),
@@ -289,8 +293,7 @@ function readFunction(parts: readonly string[], files: readonly (DsoRef | null)[
   const [written = "", place, address] = parts;
   const [name, dso] = [unescaped(written), fileAt(files, place)];
   const isAddress = address === undefined || /^0x[0-9a-f]{1,16}$/.test(address);
-  const says = name !== "" || address !== undefined;
-  if (name === null || dso === null || !isAddress || !says) {
+  if (name === null || dso === null || !isAddress) {
     return null;
   }
   return { dso, name: name === "" ? null : name, address: address ?? null };

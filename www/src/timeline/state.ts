@@ -43,7 +43,7 @@ export const wholeTime = computed<TimeSpan | null>(() => (length.value === null 
  */
 const filters = computed(() => {
   const asked: Query = { ...query.value, range: null, around: null, direction: "callees" };
-  const plain: Query = { ...asked, steps: [], group: "process", inlines: "shown" };
+  const plain: Query = { ...asked, steps: [], group: "process", inlines: "shown", unnamed: "one-per-dso" };
   return JSON.stringify(dropsSamples(asked) ? asked : plain);
 });
 

@@ -20,8 +20,11 @@ export const colourBy = kept("colour", ["kind", "dso", "heat"], "kind");
 export const rootAt = kept("root-at", ["top", "bottom"], "top");
 /** Height of a row of a graph, for a mouse. */
 export const rowHeight = kept("row-height", ["16", "18", "22"], "18");
-/** How code without names is drawn. */
-export const unnamedCode = kept("unnamed", ["each-address", "one-per-dso"], "each-address");
+/** What becomes of code without a name: part of what is asked, so that all views show the same. */
+export const UNNAMED = [
+  ["one-per-dso", "one per DSO"],
+  ["each-address", "each address"],
+] as const;
 /** How callers and callees are drawn beside the functions. */
 export const drawAs = kept("draw-as", ["flame", "tree"], "flame");
 

@@ -108,6 +108,7 @@ function isSame(a: unknown, b: unknown): boolean {
 export const setDirection = (direction: Query["direction"]): void => ask({ direction });
 export const setGroup = (group: Query["group"]): void => ask({ group });
 export const setInlines = (inlines: Query["inlines"]): void => ask({ inlines });
+export const setUnnamed = (unnamed: Query["unnamed"]): void => ask({ unnamed });
 export const setEvent = (event: number): void => ask({ event });
 /** Colours only: these count as own code, whatever their folder says. */
 export const setOwn = (own: readonly DsoRef[]): void => ask({ own: [...own] });
@@ -170,6 +171,6 @@ export function removeStep(index: number): void {
 
 /** Everything is shown again, as the tree that was chosen. */
 export function clearFilters(): void {
-  const { event, direction, group, inlines, own } = query.peek();
-  ask({ ...DEFAULT_QUERY, event, direction, group, inlines, own });
+  const { event, direction, group, inlines, unnamed, own } = query.peek();
+  ask({ ...DEFAULT_QUERY, event, direction, group, inlines, unnamed, own });
 }

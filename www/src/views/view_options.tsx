@@ -8,8 +8,8 @@ import { groupBy, hasAccesses, query, shownGroup, view } from "../state/app.ts";
 import { step } from "../state/history.ts";
 import type { DataGroup, FunctionGroup } from "../state/url.ts";
 import { isOfData } from "../state/url.ts";
-import { colourBy, rootAt, rowHeight, unnamedCode } from "./options.ts";
-import { setDirection, setGroup, setInlines } from "./query_steps.ts";
+import { colourBy, rootAt, rowHeight, UNNAMED } from "./options.ts";
+import { setDirection, setGroup, setInlines, setUnnamed } from "./query_steps.ts";
 import { expandHottestPath } from "./rows/tree_model.ts";
 
 export function ViewOptions(): JSX.Element | null {
@@ -44,6 +44,7 @@ export function ViewOptions(): JSX.Element | null {
         <div class="view-options">
           <Grouping />
           {isOfData(shownGroup.value) ? <DataBy value={shownGroup.value} /> : <Inlines />}
+          {shownGroup.value === "function" && <More parts={[]} />}
         </div>
       );
     default:
@@ -128,6 +129,10 @@ function Inlines(): JSX.Element {
   );
 }
 
+function Unnamed(): JSX.Element {
+  return <Choice label="Unnamed code" value={query.value.unnamed} choices={UNNAMED} onChoose={setUnnamed} />;
+}
+
 type Part = "tree" | "graph" | "inlines";
 
 function More({ parts }: { parts: readonly Part[] }): JSX.Element {
@@ -148,6 +153,7 @@ function More({ parts }: { parts: readonly Part[] }): JSX.Element {
             />
           )}
           {parts.includes("inlines") && <Inlines />}
+          <Unnamed />
           {parts.includes("graph") && (
             <>
               <Choice
@@ -165,14 +171,6 @@ function More({ parts }: { parts: readonly Part[] }): JSX.Element {
                   ["16", "16"],
                   ["18", "18"],
                   ["22", "22"],
-                ]}
-              />
-              <Choice
-                label="Unnamed code"
-                choice={unnamedCode}
-                choices={[
-                  ["each-address", "each address"],
-                  ["one-per-dso", "one per DSO"],
                 ]}
               />
             </>

@@ -1,7 +1,7 @@
 // Words and classes that all views use for the same thing.
 
-import { Flag, Kind, NONE } from "../session/types.ts";
-import { count, percent } from "../state/format.ts";
+import { Flag, Kind, kindBelow, NONE } from "../session/types.ts";
+import { counted, percent } from "../state/format.ts";
 
 const KIND_CLASS: Record<number, string> = {
   [Kind.Pseudo]: "pseudo",
@@ -15,7 +15,8 @@ const KIND_CLASS: Record<number, string> = {
 
 /** Class of a frame's swatch; what is forced never has a kind's colour. */
 export function swatchClass(kind: number, flags: number): string {
-  return `swatch swatch-${flags & Flag.Forced ? "forced" : (KIND_CLASS[kind] ?? "pseudo")}`;
+  const hatched = kind === Kind.Unnamed ? ` swatch-${KIND_CLASS[kindBelow(flags)]}` : "";
+  return `swatch swatch-${flags & Flag.Forced ? "forced" : (KIND_CLASS[kind] ?? "pseudo")}${hatched}`;
 }
 
 /** Class of a frame's name in a table. */
@@ -50,7 +51,7 @@ export function share(part: number, whole: number): number {
 
 /** What is drawn on a box of several calls; `name` is what the session calls it, if it does. */
 export function foldedCalls(number: number, name: string): string {
-  return name === "" ? `${count(number)} narrow ${number === 1 ? "call" : "calls"}` : name;
+  return name === "" ? counted(number, "narrow call", "narrow calls") : name;
 }
 
 /** What is said of a box of several calls. */
@@ -60,7 +61,7 @@ export function severalCalls(number: number, name: string, kind: number): string
   }
   // The session has put their number into the name where they are of one DSO, but draws no name on a narrow box.
   if (kind === Kind.Unnamed) {
-    return name === "" ? `${count(number)} addresses` : name;
+    return name === "" ? counted(number, "address", "addresses") : name;
   }
-  return `${name === "" ? "one function" : name}, ${count(number)} calls`;
+  return `${name === "" ? "one function" : name}, ${counted(number, "call", "calls")}`;
 }

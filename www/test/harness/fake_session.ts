@@ -243,6 +243,7 @@ export class FakeSession implements Session {
     const shown = rows.slice(from, to);
     return {
       totalCount: rows.length,
+      unnamed: 0,
       allTotal: (this.#trees[query.direction][0]?.total ?? 0) * PERIOD,
       largestSelf: Math.max(0, ...rows.map((each) => each.self * PERIOD)),
       functionId: Uint32Array.from(shown, (each) => each.node.functionId),

@@ -2,7 +2,8 @@
 //!
 //! In one build a function is its name, or, where it has none, its address. Where only one side has
 //! names, the other takes the name of the same address: both are of one build, so it is a name that
-//! passed the gate. In two builds a function is its name, and all code without one is one.
+//! passed the gate. In two builds a function is its name, and all code without one is one; so it is in one
+//! build where the query shows it as one.
 
 use perftab_perfdata::map::{Map, Set};
 
@@ -12,6 +13,7 @@ use perftab_profile::{Dso, IdTable, StringId, Strings, hash_pair};
 
 use super::dsos::{self, DsoPair, MatchedBy, Pairing, Relation};
 use super::{ComparedSide, Recordings, Source, Sums};
+use crate::Unnamed;
 use crate::call_tree::Label;
 use crate::label::{Kind, Labels, mark};
 
@@ -46,7 +48,7 @@ pub enum Name {
         /// What it is called.
         shown: u64,
     },
-    /// All code of two builds that has no name.
+    /// All code of a pair of DSOs that has no name: of two builds, or where it is shown as one.
     Unnamed,
 }
 
@@ -75,7 +77,7 @@ impl Presence {
     }
 }
 
-/// The text of all code of two builds that has no name.
+/// The text of all code of a pair that has no name.
 const UNNAMED: &str = "[no name]";
 
 pub(super) fn text(label: &ComparedLabel, texts: &Strings) -> String {
@@ -131,6 +133,17 @@ pub(super) struct Labeller<'a> {
 }
 
 impl Labeller<'_> {
+    fn unnamed(&self) -> Unnamed {
+        let [before, after] = self.sources;
+        before.unnamed.max(after.unnamed)
+    }
+
+    /// Whether calls of a label by itself are none.
+    pub fn is_one(&self, label: u32) -> bool {
+        let label = &self.numbered.labels[label as usize];
+        self.unnamed() == Unnamed::OnePerDso && label.name == Name::Unnamed
+    }
+
     /// The number of a label of one side.
     pub fn label(&mut self, side: ComparedSide, label: Label) -> u32 {
         let (function, inlined) = match label {
@@ -185,6 +198,7 @@ impl Labeller<'_> {
         let name = match function.name {
             Some(name) => Name::Function(self.numbered.texts.intern(name)),
             None if how.matched_by == MatchedBy::Name => Name::Unnamed,
+            None if self.unnamed() == Unnamed::OnePerDso => Name::Unnamed,
             None => {
                 let dso = source.profile.dsos.get(function.dso);
                 let compared = function.address.wrapping_sub(self.base(dso, how));

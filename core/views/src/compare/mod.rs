@@ -27,6 +27,7 @@ use perftab_names::{Ledger, Symbols};
 use perftab_perfdata::slice::{Slice, at_once};
 use perftab_profile::{Profile, Strings};
 
+use crate::Unnamed;
 use crate::call_tree::{CallNodeId, CallTree};
 use crate::label::OwnCode;
 use crate::weights::Sum;
@@ -49,8 +50,10 @@ pub struct Source<'a> {
     pub symbols: &'a Symbols,
     /// Where they come from.
     pub ledger: &'a Ledger,
-    /// What is shown of it.
+    /// What is shown of it, each address for itself: the other side may name it.
     pub tree: &'a CallTree,
+    /// What becomes of addresses without a name on either side.
+    pub unnamed: Unnamed,
     /// What is coloured as own code.
     pub own: OwnCode,
     /// How long what is shown took; 0 if that was not recorded.

@@ -61,8 +61,8 @@ const INLINES: ImageContents = ImageContents { inlines: true, ..FUNCTIONS };
 
 fn source<'a>(fixture: &'a Fixture, ledger: &'a Ledger, tree: &'a CallTree) -> Source<'a> {
     let Fixture { profile, symbols } = fixture;
-    let own = OwnCode::default();
-    Source { profile, symbols, ledger, tree, own, nanoseconds: 1_000_000_000 }
+    let (unnamed, own) = (Unnamed::EachAddress, OwnCode::default());
+    Source { profile, symbols, ledger, tree, unnamed, own, nanoseconds: 1_000_000_000 }
 }
 
 fn compare(before: &Fixture, after: &Fixture) -> Comparison {
@@ -73,6 +73,16 @@ fn compare_with(sides: [(&Fixture, Ledger); 2]) -> Comparison {
     let trees = [tree(sides[0].0), tree(sides[1].0)];
     let [before, after] = [0, 1].map(|at: usize| source(sides[at].0, &sides[at].1, &trees[at]));
     Comparison::new(&before, &after, Recordings::Two)
+}
+
+/// The same, where code without a name is shown as one.
+fn compare_as_one(before: &Fixture, after: &Fixture) -> Comparison {
+    let (ledgers, trees) = ([before, after].map(no_files), [tree(before), tree(after)]);
+    let sides = [(before, 0), (after, 1)].map(|(made, at): (_, usize)| Source {
+        unnamed: Unnamed::OnePerDso,
+        ..source(made, &ledgers[at], &trees[at])
+    });
+    Comparison::new(&sides[0], &sides[1], Recordings::Two)
 }
 
 /// One call node a line, indented: total before and after, self before and after.
@@ -663,4 +673,19 @@ fn folded_calls_that_cannot_be_compared_have_no_colour() {
     assert_eq!(folded(&before, &after), (3, 3.0, 0));
     // Named on both sides they have one: three points more.
     assert_eq!(folded(&of_build(&often(&[(1000, "D")]), Some(1)), &after), (3, 3.0, 3));
+}
+
+#[test]
+fn code_of_one_build_without_a_name_is_one_but_for_what_the_other_side_names() {
+    let stacks = "A c d 3\nA c E 2\nf 5";
+    let made = || of_build(stacks, Some(1));
+    let expected = "
+        all 10 10 0 0
+          A 5 5 0 0
+            [no name] 5 5 3 3
+              E 2 2 2 2
+          [no name] 5 5 5 5
+        ";
+    assert_eq!(text_of(&compare_as_one(&made(), &made())), lines(expected));
+    assert_eq!(text_of(&compare_as_one(&made(), &nameless(made()))), lines(expected));
 }

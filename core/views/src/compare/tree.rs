@@ -27,7 +27,12 @@ pub(super) async fn merge(labeller: &mut Labeller<'_>, slice: &Slice) -> MergedT
         while let Some(part) = slice.part(&mut ids).await {
             for id in part.map(|id| CallNodeId(id as u32)) {
                 let parent = tree.parent(id).map(|id| of_side[id.0 as usize]);
-                let row = merged.find(&mut index, parent, labeller.label(side, tree.label(id)));
+                let label = labeller.label(side, tree.label(id));
+                let above = parent.filter(|parent| merged.label[parent.0 as usize] == label);
+                let row = match above.filter(|_| labeller.is_one(label)) {
+                    Some(above) => above,
+                    None => merged.find(&mut index, parent, label),
+                };
                 merged.self_sums[row.0 as usize].of_mut(side).add(tree.self_sum(id));
                 of_side.push(row);
             }

@@ -2,7 +2,7 @@
 // search and a name that was forced look the same whatever that is.
 
 import type { FlameGraph } from "../../session/types.ts";
-import { Flag, Kind } from "../../session/types.ts";
+import { Flag, Kind, kindBelow } from "../../session/types.ts";
 import {
   CHANGE_STEPS,
   FILL_CHANGE,
@@ -13,6 +13,7 @@ import {
   FILL_HEAT,
   FILL_HEAT_UNNAMED,
   FILL_MATCH,
+  FILL_UNNAMED,
   SHADES,
 } from "./palette.ts";
 
@@ -64,7 +65,7 @@ export function fillOf(graph: Boxes, box: number, colouring: Colouring): number 
   }
   switch (colouring.by) {
     case "kind":
-      return kind * SHADES + shade;
+      return kind === Kind.Unnamed ? FILL_UNNAMED + kindBelow(flags) : kind * SHADES + shade;
     case "dso": {
       const place = colouring.places.get(graph.dso[box] as number);
       if (place === undefined) {

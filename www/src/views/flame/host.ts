@@ -9,7 +9,7 @@ import type { Selection } from "../../state/app.ts";
 import { draggedRange, query, search, selection, zoomRoot } from "../../state/app.ts";
 import { zoomTo } from "../../state/history.ts";
 import { LEAST_SHARE } from "../hottest.ts";
-import { flow, unnamedCode } from "../options.ts";
+import { flow } from "../options.ts";
 import type { Colouring } from "./colouring.ts";
 import { boxOfCallNode, NO_BOX } from "./hit_test.ts";
 import type { CardAbout } from "./hover.ts";
@@ -86,7 +86,7 @@ export interface GraphHost {
 export function treeWindow(root: number, layoutPx: number): FlameWindow {
   // On a phone, too, a call that the hottest path may lead to has a box of its own, whatever rounding does to its width.
   const minPx = Math.min(FOLD_BELOW_PX, layoutPx * LEAST_SHARE * 0.999);
-  return { root, widthPx: layoutPx, minPx, search: search.value, unnamed: unnamedCode.value };
+  return { root, widthPx: layoutPx, minPx, search: search.value };
 }
 
 /** The deepest zoom within one root; to go deeper, zoom into a frame. */

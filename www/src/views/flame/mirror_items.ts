@@ -2,7 +2,7 @@
 // children, in the order of a tree that is open along the path. At most 200 items whatever the graph's size.
 
 import type { CallTreeRows, DsoStatus } from "../../session/types.ts";
-import { ALL, Flag } from "../../session/types.ts";
+import { ALL, Flag, Kind } from "../../session/types.ts";
 import { STATUS } from "../../ledger/status.tsx";
 import { isForced } from "../forced_name.tsx";
 import { spokenShare } from "../words.ts";
@@ -41,10 +41,13 @@ export interface MirrorData {
 export function spokenCall(rows: CallTreeRows, at: number, { whole, statusOf }: Pick<MirrorData, "whole" | "statusOf">): string {
   const flags = rows.flags[at] as number;
   const status = isForced(flags) ? "forced" : statusOf(rows.dso[at] as number);
+  const [name, dso] = [rows.names[at] ?? "", rows.dsos[at] ?? ""];
+  const isAddress = name.startsWith("0x");
   return [
-    rows.names[at] ?? "",
-    // What a link folded is called like what stands for its DSO.
-    rows.dsos[at] === rows.names[at] ? "" : (rows.dsos[at] ?? ""),
+    ...(rows.kind[at] === Kind.Unnamed && dso !== ""
+      ? [isAddress ? `${name} in ${dso}` : name, isAddress ? "no symbol" : "no symbols"]
+      : // What a link folded is called like what stands for its DSO.
+        [name, dso === name ? "" : dso]),
     status === null ? "" : STATUS[status].word.toLowerCase(),
     flags & Flag.Inlined ? "inlined" : "",
     `total ${spokenShare(rows.total[at] as number, whole)}`,

@@ -19,7 +19,9 @@ export const FILL_DSO = 7 * SHADES;
 export const FILL_DSO_UNNAMED = FILL_DSO + LARGEST_DSOS * SHADES;
 export const FILL_HEAT = FILL_DSO_UNNAMED + LARGEST_DSOS;
 export const FILL_HEAT_UNNAMED = FILL_HEAT + HEAT_STEPS;
-export const FILL_CHANGE = FILL_HEAT_UNNAMED + HEAT_STEPS;
+/** By the kind that it would be with a name. */
+export const FILL_UNNAMED = FILL_HEAT_UNNAMED + HEAT_STEPS;
+export const FILL_CHANGE = FILL_UNNAMED + Kind.Unnamed;
 export const FILL_FORCED = FILL_CHANGE + CHANGE_STEPS;
 export const FILL_FORCED_MATCH = FILL_FORCED + 1;
 export const FILL_MATCH = FILL_FORCED + 2;
@@ -29,6 +31,8 @@ export const FILLS = FILL_FORCED + 3;
 const SHADE_BLACK = [0, 0.05, 0.1] as const;
 /** Black of the lines over the colour of a DSO or of heat. */
 const HATCH_BLACK = 0.2;
+/** How much of its kind's colour ground and lines of code without a name have. */
+const TINT = 0.4;
 /** How much of a hatched ground its lines cover. */
 const HATCH_SHARE = 1 / 6;
 
@@ -108,11 +112,17 @@ function themePalette(ratio: number): Palette {
     SHADE_BLACK.forEach((black, shade) => (fills[kind * SHADES + shade] = darken(colour, black)));
   }
   const unnamed = hatched(t["g-unk"], t.hatch, ratio);
+  fills[FILL_UNNAMED] = unnamed;
   for (let shade = 0; shade < SHADES; shade++) {
     fills[Kind.Unnamed * SHADES + shade] = unnamed;
     fills[Kind.Folded * SHADES + shade] = t["line-2"];
   }
   const plain = new Map<number, string>();
+  for (const [kind, colour] of byKind) {
+    const [ground, lines] = [mixed(t["g-unk"], colour, TINT), mixed(t.hatch, colour, TINT)];
+    fills[FILL_UNNAMED + kind] = hatched(ground, lines, ratio);
+    plain.set(FILL_UNNAMED + kind, mixed(ground, lines, HATCH_SHARE));
+  }
   for (let shade = 0; shade < SHADES; shade++) {
     plain.set(Kind.Unnamed * SHADES + shade, mixed(t["g-unk"], t.hatch, HATCH_SHARE));
   }
