@@ -122,6 +122,19 @@ test("the first row is the next file to add", () => {
   );
 });
 
+test("memory without a file is one line, where there are three areas or more", () => {
+  const area = (share: number): DsoRow => ({ ...row("//anon", "no-identity", share), kind: "anon" });
+  const some = (count: number) => ledgerGroups([row("a", "matched", 0.4), ...Array(count).fill(area(0.2))], "to-name", COVERAGE);
+  assert.deepEqual(
+    some(2).groups[0]?.rows.map(({ name }) => name),
+    ["//anon", "//anon"],
+  );
+  const [unnamed] = some(3).groups;
+  assert.deepEqual(unnamed?.rows, []);
+  assert.equal(unnamed?.rests[0]?.words, "3 areas of memory without a file");
+  assert.ok(Math.abs((unnamed?.rests[0]?.share ?? 0) - 0.6) < 1e-9);
+});
+
 test("what is named has the share of the headline, and the groups add up", () => {
   const shares = ledgerGroups(ROWS, "to-name", COVERAGE).groups.map(({ title, share }) => [title, share]);
   assert.deepEqual(shares, [

@@ -21,6 +21,7 @@ test("lengths have three figures and the unit that fits", () => {
 
 test("times have as many digits as tell both ends apart", () => {
   assert.equal(timeSpan({ start: 0, end: 6_763_867_607 }), "0.00 s to 6.76 s, 6.76 s");
+  assert.equal(timeSpan({ start: 0, end: 56_370_000_000 }), "0.00 s to 56.37 s, 56.37 s");
   assert.equal(timeSpan({ start: 1_204_000_000, end: 1_310_000_000 }), "1.20 s to 1.31 s, 106 ms");
   const [, from, to] = /^([\d.]+) s to ([\d.]+) s/.exec(timeSpan({ start: 1_000_000_100, end: 1_000_000_350 })) ?? [];
   assert.notEqual(from, to);

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 
 use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::sorting::sort_by_key;
-use perftab_perfdata::text::{grouped, printable};
+use perftab_perfdata::text::{counted, printable};
 use perftab_profile::{Dso, DsoKind, Profile};
 use perftab_views::coverage::DsoUse;
 
@@ -35,7 +35,9 @@ pub(super) fn missing(profile: &Profile, dsos: &[DsoUse], lost_callers: &[u64]) 
     let most = without.first()?.1;
     let named = without.iter().take(NAMED);
     let named: Vec<String> = named
-        .map(|(dso, samples)| format!("{} ({} samples)", printable(dso.name()), grouped(*samples)))
+        .map(|(dso, samples)| {
+            format!("{} ({})", printable(dso.name()), counted(*samples, "sample", "samples"))
+        })
         .collect();
     let more = match without.len().saturating_sub(NAMED) {
         0 => String::new(),

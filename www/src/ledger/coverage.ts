@@ -1,7 +1,7 @@
 // How much of the profile has names, and the ledger's order.
 
 import type { Coverage, DsoRow, DsoStatus } from "../session/types.ts";
-import { largestRemainder, percent } from "../state/format.ts";
+import { count, largestRemainder, percent } from "../state/format.ts";
 
 /** A part of the coverage bar. `no-symbol`: in a DSO whose file is here, but has no name for this address. */
 export interface CoveragePart {
@@ -57,6 +57,9 @@ export interface LedgerRest {
   share: number;
 }
 
+/** So many areas of memory without a file, which nothing can name, are one line. */
+const LEAST_TOGETHER = 3;
+
 /** Shares below this are shown as nothing. */
 const LEAST_SHOWN = 0.0005;
 
@@ -77,11 +80,18 @@ export function shareInGroup(title: LedgerGroup["title"], row: DsoRow): number {
 }
 
 /** What is unnamed and no row of its own: in files that have names, and in no mapping. */
-function restsOf(unnamed: readonly DsoRow[], named: readonly DsoRow[], share: number): LedgerRest[] {
-  const sum = (rows: readonly DsoRow[], of: (row: DsoRow) => number): number => rows.reduce((all, row) => all + of(row), 0);
+function restsOf(
+  unnamed: readonly DsoRow[],
+  named: readonly DsoRow[],
+  memory: readonly LedgerRest[],
+  share: number,
+): LedgerRest[] {
+  const sum = <T>(rows: readonly T[], of: (row: T) => number): number => rows.reduce((all, row) => all + of(row), 0);
   const inFiles = sum(named, unnamedShare);
-  const elsewhere = share - inFiles - sum(unnamed, ({ leaf_share }) => leaf_share);
+  const inMemory = sum(memory, (rest) => rest.share);
+  const elsewhere = share - inFiles - inMemory - sum(unnamed, ({ leaf_share }) => leaf_share);
   return [
+    ...memory,
     { words: "Code without a name in named DSOs", share: inFiles },
     { words: "In no mapping", share: elsewhere },
   ].filter((rest) => rest.share >= LEAST_SHOWN);
@@ -120,7 +130,13 @@ export interface LedgerGroups {
  * name in a DSO that has some counts with the rest.
  */
 export function ledgerGroups(rows: readonly DsoRow[], order: LedgerOrder, coverage: Coverage | null): LedgerGroups {
-  const touched = rows.filter((row) => row.samples > 0);
+  const isMemory = (row: DsoRow): boolean => row.kind === "anon" && !isNamed(row);
+  const sampled = rows.filter((row) => row.samples > 0);
+  const areas = sampled.filter(isMemory);
+  const isOne = areas.length >= LEAST_TOGETHER;
+  const touched = isOne ? sampled.filter((row) => !isMemory(row)) : sampled;
+  const inMemory = areas.reduce((sum, row) => sum + row.leaf_share, 0);
+  const memory = isOne ? [{ words: `${count(areas.length)} areas of memory without a file`, share: inMemory }] : [];
   const byWeight = (a: DsoRow, b: DsoRow): number =>
     b.leaf_share - a.leaf_share || b.share - a.share || a.name.localeCompare(b.name);
   const sorted = touched.sort(order === "name" ? (a, b) => a.name.localeCompare(b.name) : byWeight);
@@ -132,15 +148,15 @@ export function ledgerGroups(rows: readonly DsoRow[], order: LedgerOrder, covera
   const groups: LedgerGroup[] =
     order === "to-name"
       ? [
-          { title: "Unnamed", rows: unnamed, share: all - share, rests: restsOf(unnamed, named, all - share) },
+          { title: "Unnamed", rows: unnamed, share: all - share, rests: restsOf(unnamed, named, memory, all - share) },
           { title: "Named", rows: named, share, rests: [] },
         ]
-      : [{ title: "All", rows: sorted, share: all, rests: [] }];
+      : [{ title: "All", rows: sorted, share: all, rests: memory }];
   return {
     groups: groups.filter(({ rows: members, rests }) => members.length + rests.length > 0),
     named: named.length,
     listed: sorted.length,
-    unused: rows.length - touched.length,
+    unused: rows.length - sampled.length,
     largest: sorted.reduce((largest, row) => Math.max(largest, row.leaf_share), 0),
   };
 }

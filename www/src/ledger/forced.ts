@@ -8,7 +8,7 @@ import { pickBinaries } from "../open/pick.ts";
 import { forcedRows, hasNoBuildIds, session } from "../state/app.ts";
 import { runTask } from "../state/tasks.ts";
 import { toast } from "../state/toasts.ts";
-import { givenFor, refreshNames } from "./admit.ts";
+import { givenFor, lastDrop, refreshNames } from "./admit.ts";
 
 /** The DSO and the file that the user is being asked about. */
 export const confirming = signal<{ row: DsoRow; file: File } | null>(null);
@@ -48,6 +48,10 @@ export async function force({ id, name }: DsoRow, file: File): Promise<void> {
 }
 
 function report(name: string, file: File, outcome: ForceOutcome | null): void {
+  if (outcome?.outcome === "matched" || outcome?.outcome === "forced") {
+    // What the file was refused for is said no more.
+    lastDrop.value = `Used ${file.name} for ${name}${outcome.outcome === "forced" ? ", by force" : ""}.`;
+  }
   switch (outcome?.outcome) {
     case "matched":
       return toast("info", `${file.name} is the build that ran. It was used without forcing.`);
@@ -66,6 +70,7 @@ export async function stopForcing(rows: readonly DsoRow[]): Promise<void> {
     await ask(`Removing forced names of ${name}`, (present) => present.call("unforce", { dso: id }));
   }
   await refreshNames();
+  lastDrop.value = "";
 }
 
 type OpenSession = NonNullable<typeof session.value>;

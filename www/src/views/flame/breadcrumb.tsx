@@ -1,6 +1,7 @@
 // The row above the graph: where the zoom is, and what the colours mean.
 
 import type { JSX } from "preact";
+import { counted } from "../../state/format.ts";
 import { ForcedMark, markedName } from "../forced_name.tsx";
 import type { LaidOutGraph } from "./stage.ts";
 import { ancestors } from "./model.ts";
@@ -47,7 +48,7 @@ export function Crumbs({ laid, onZoom }: Props): JSX.Element {
             type="button"
             class="crumb"
             key={crumb.item.callNode}
-            title={`${crumb.hidden > 0 ? `${crumb.hidden} frames, up to ` : ""}${markedName(crumb.item.name, crumb.item.flags)}`}
+            title={`${crumb.hidden > 0 ? `${counted(crumb.hidden, "frame", "frames")}, up to ` : ""}${markedName(crumb.item.name, crumb.item.flags)}`}
             onClick={() => onZoom(crumb.item.callNode)}
           >
             {crumb.hidden > 0 ? (

@@ -66,6 +66,7 @@ export function Sandwich(): JSX.Element {
         <h3>Callees</h3>
         <p>
           of {name}; {percent(share(known.ownCodeWeight, totalWeight))} is its own code
+          {parts.length > 1 && `, ${percent(share(known.selfWeight, totalWeight))} without what is inlined`}
         </p>
       </header>
       {known.selfWeight === totalWeight ? null : <SidePane side="callees" name={name} total={totalWeight} />}

@@ -24,7 +24,9 @@ function digits(apart: number): number {
 /** "1.204 s to 1.310 s, 106 ms" */
 export function timeSpan({ start, end }: { start: number; end: number }): string {
   const places = digits(end - start);
-  return `${(start / 1e9).toFixed(places)} s to ${(end / 1e9).toFixed(places)} s, ${length(end - start)}`;
+  const seconds = (time: number): string => `${(time / 1e9).toFixed(places)} s`;
+  // In the same digits, where it is in the same unit.
+  return `${seconds(start)} to ${seconds(end)}, ${end - start < 1e9 ? length(end - start) : seconds(end - start)}`;
 }
 
 /** Round times between two, about `wanted` of them, with what stands at each. */
