@@ -93,6 +93,31 @@ describe("context bar", () => {
     { tier: "all" },
   );
 
+  scene("a29 Undo beside the filters takes back filters and transforms alone, and Back takes back that", async () => {
+    const tab = await frame.opened();
+    const { page } = tab;
+    const undo = page.locator(".undo-button");
+    await tab.view(/Call tree/);
+    await tab.view(/Flame graph/);
+    assert.equal(await undo.count(), 0, "a view is nothing that it takes back");
+    await selectIn(tab, "rolling_sea");
+    await page.keyboard.press("f");
+    await frame.showing(tab, frame.withFunction("rolling_sea"));
+    await tab.view(/Functions/);
+    await tab.pictures("a29-undo");
+    await undo.click();
+    await frame.showing(tab, frame.stacks.length);
+    assert.equal(await chips(tab).count(), 0);
+    await page.locator('[role=tab][aria-selected="true"]', { hasText: "Functions" }).waitFor();
+    await undo.waitFor({ state: "detached" });
+    await page.goBack();
+    await chip(tab, "Focus rolling_sea").waitFor();
+    await page.goBack();
+    await page.locator('[role=tab][aria-selected="true"]', { hasText: "Flame graph" }).waitFor();
+    await chip(tab, "Focus rolling_sea").waitFor();
+    await tab.close();
+  });
+
   scene("each transform by its key, in order of effect, each removed alone", async () => {
     const tab = await frame.opened();
     const { page } = tab;

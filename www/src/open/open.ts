@@ -44,6 +44,7 @@ import type { GivenFile, Recording, SortedFiles } from "./given.ts";
 import type { RecentFile } from "./recent.ts";
 import { openedHandles } from "./recent.ts";
 import { pickFiles } from "./pick.ts";
+import { forgetFilters } from "../views/query_steps.ts";
 import { recordingOf, sizeOf, sortGiven } from "./given.ts";
 import type { ServedProfile } from "./served.ts";
 import { servedParts, servedSize } from "./served.ts";
@@ -326,6 +327,7 @@ function show(wanted: OpenRequest, again: Again, facts: Facts, before: Phase): v
     const event = isGrowing.peek() && state !== null ? asked.event : eventToShow(info.peek(), asked.event);
     query.value = { ...asked, event };
     forgetDrops();
+    forgetFilters();
     cancelAll();
     forgetForced();
     forgetSecond();

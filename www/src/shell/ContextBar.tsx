@@ -3,10 +3,9 @@
 
 import type { JSX } from "preact";
 import { event, isGrowing, query, shownShare } from "../state/app.ts";
-import { withKey } from "../state/commands.ts";
 import { count, countSamples, percent } from "../state/format.ts";
-import { canUndo, undo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
+import { canUndoFilters, undoFilters } from "../views/query_steps.ts";
 import { share } from "../views/words.ts";
 import { Chips } from "./Chips.tsx";
 import { chipsOf } from "./chips.ts";
@@ -24,14 +23,14 @@ export function ContextBar(): JSX.Element {
       {isFiltered && <span class="context-divider" aria-hidden="true" />}
       <span class="filters">
         <Chips />
-        {(isFiltered || canUndo.value) && (
+        {(isFiltered || canUndoFilters.value) && (
           <button
             type="button"
             class="quiet undo-button"
-            disabled={!canUndo.value}
+            disabled={!canUndoFilters.value}
             aria-label="Undo"
-            title={withKey("Undo the last step", "undo")}
-            onClick={undo}
+            title="Undo the last change of filters and transforms"
+            onClick={undoFilters}
           >
             <Icon name="back" size={14} /> <span class="undo-words">Undo</span>
           </button>

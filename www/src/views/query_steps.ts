@@ -4,7 +4,7 @@
 // up again in the new tree; where its call is gone, the zoom goes to the deepest call above it that is still there, and of
 // the selection the function remains.
 
-import { batch } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { AroundFunction, CallNodeDetail, DsoRef, Place, Query, TimeRange, Transform } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { draggedRange, query, selection, session, zoomRoot } from "../state/app.ts";
@@ -13,6 +13,35 @@ import { DEFAULT_QUERY } from "../state/query_text.ts";
 import { findSelectedFunction } from "./find_function.ts";
 import { presentPlaces } from "./places.ts";
 
+// Undo beside the filters takes back changes of these alone; views and zooms have Back -------------------------------------
+
+const FILTERS = ["range", "processes", "threads", "cpus", "comms", "dsos", "steps", "around"] as const;
+type Filters = Pick<Query, (typeof FILTERS)[number]>;
+
+const filtersOf = (asked: Query): Filters => Object.fromEntries(FILTERS.map((each) => [each, asked[each]])) as Filters;
+
+const MOST_UNDONE = 99;
+
+/** As they were before each change, oldest first; some may be shown again already, by Back. */
+const filtersBefore = signal<readonly Filters[]>([]);
+
+export const canUndoFilters = computed(() => filtersBefore.value.some((each) => !isSame(each, filtersOf(query.value))));
+
+/** As a step of its own, which Back takes back. */
+export function undoFilters(): void {
+  const before = filtersBefore.peek();
+  const at = before.findLastIndex((each) => !isSame(each, filtersOf(query.peek())));
+  if (at >= 0) {
+    ask(before[at] as Filters);
+    filtersBefore.value = before.slice(0, at);
+  }
+}
+
+/** Another profile has other filters. */
+export function forgetFilters(): void {
+  filtersBefore.value = [];
+}
+
 /** What becomes of the selection where its call is gone. */
 type Fallback = "function" | "caller";
 
@@ -20,6 +49,9 @@ function ask(change: Partial<Query>, fallback: Fallback = "function"): void {
   const next = { ...query.peek(), ...change };
   if (isSame(next, query.peek())) {
     return;
+  }
+  if (!isSame(filtersOf(next), filtersOf(query.peek()))) {
+    filtersBefore.value = [...filtersBefore.peek().slice(-MOST_UNDONE), filtersOf(query.peek())];
   }
   const { zoomed } = presentPlaces();
   keepSelection(
