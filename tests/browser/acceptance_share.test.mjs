@@ -56,6 +56,40 @@ describe("a link", () => {
     await tab.close();
   });
 
+  scene("a30 names the page that its readers use, which is asked beside it and remembered; until then it says so", async () => {
+    const tab = await privateRecording.opened();
+    const { page } = tab;
+    const dialog = page.getByRole("dialog", { name: "Share this profile" });
+    const open = () => page.getByRole("button", { name: "Share", exact: true }).click();
+    const link = dialog.getByRole("textbox", { name: "The link" });
+    await open();
+    await dialog.getByText("This link names no page yet. Paste it into any perftab page to open it").waitFor();
+    await link.filter({ hasText: /^https:\/\/perftab\.invalid\/#p1\./ }).waitFor();
+    await tab.pictures("a30-no-page");
+    const field = dialog.getByRole("textbox", { name: "Page of your readers" });
+    await field.fill("https://perf.example/tab/");
+    await field.press("Tab");
+    await link.filter({ hasText: /^https:\/\/perf\.example\/tab\/#p1\./ }).waitFor();
+    await dialog.getByText("This link names no page yet").waitFor({ state: "detached" });
+    await tab.pictures("a30-page");
+    // A title stands in the tab of whoever opens it, in any page.
+    await dialog.getByRole("textbox", { name: "Title" }).fill("Before the fix");
+    await page.waitForFunction(() => document.querySelector(".share-actions .primary:enabled") !== null);
+    await tab.settled();
+    const text = await tab.copied(() => dialog.getByRole("button", { name: "Copy link" }).click());
+    const reader = await Tab.open(privateRecording.host + text.slice(text.indexOf("#")));
+    await reader.opened();
+    assert.equal(await reader.page.title(), "Before the fix · perftab");
+    await reader.close();
+    await page.keyboard.press("Escape");
+    await page.reload();
+    await tab.drop(privateRecording.recording);
+    await tab.opened();
+    await open();
+    await link.filter({ hasText: /^https:\/\/perf\.example\/tab\/#p1\./ }).waitFor();
+    await tab.close();
+  });
+
   scene("says what it holds while filters act", async () => {
     const tab = await Tab.open(`${privateRecording.host}#s2&range=0.1-500&step=collapse-recursion`);
     await tab.drop(privateRecording.recording);

@@ -1,12 +1,12 @@
 // The link: how much of the profile, where it will be pasted, what it keeps, and the link itself.
 
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import type { Shared } from "../session/types.ts";
 import { above, count, percent } from "../state/format.ts";
 import { Bar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon } from "../shell/icons.tsx";
+import { NOWHERE } from "./base.ts";
 import { BUDGETS, LONGEST_EVERYWHERE, MOST_CHARACTERS, OTHER } from "./budgets.ts";
 import { ScopeNotice } from "./ScopeNotice.tsx";
 import { SnapshotContents } from "./SnapshotContents.tsx";
@@ -37,15 +37,16 @@ export function LinkTab(): JSX.Element {
           <ScopeChoice />
         </div>
         <ScopeNotice />
-        <TitleField />
+        <div class="share-fields">
+          <TitleField />
+          <BaseField />
+        </div>
         <Budgets />
         <SnapshotContents title="What this link keeps" made={chosen.value} />
         <LinkText />
         <Actions />
       </div>
-      <Readable of="link" texts={sharedIn(chosen.value)?.texts ?? null}>
-        <BaseField />
-      </Readable>
+      <Readable of="link" texts={sharedIn(chosen.value)?.texts ?? null} />
     </div>
   );
 }
@@ -162,6 +163,9 @@ function Actions(): JSX.Element {
             {result.shared.characters > LONGEST_EVERYWHERE && (
               <span class="note">Only Chromium is known to open a link this long.</span>
             )}
+            {base.value === NOWHERE && (
+              <span class="note ink-warn">This link names no page yet. Paste it into any perftab page to open it.</span>
+            )}
           </>
         )}
         {result.kind === "making" && (
@@ -202,27 +206,22 @@ function Actions(): JSX.Element {
   );
 }
 
-/** Who gets a link opens it wherever a perftab page is: most never need to say where. */
+/** Who gets a link opens it wherever a perftab page is; a link that names one opens by a click. */
 function BaseField(): JSX.Element {
-  const [wasOpen] = useState(baseField.peek() !== "");
   return (
-    <details class="base" open={wasOpen}>
-      <summary>
-        Page in the link: <span class="ink-mute">{base.value}</span>
-      </summary>
-      <label class="field">
-        <span class="note">Any perftab page opens the link. Enter the one your readers use.</span>
-        <input
-          type="text"
-          inputMode="url"
-          spellcheck={false}
-          placeholder={base.value}
-          value={baseField.value}
-          onChange={(event) => {
-            baseField.value = event.currentTarget.value;
-          }}
-        />
-      </label>
-    </details>
+    <label class="field share-title">
+      <span>Page</span>
+      <input
+        type="text"
+        inputMode="url"
+        spellcheck={false}
+        aria-label="Page of your readers"
+        placeholder="https://… that your readers use"
+        value={baseField.value || (base.value === NOWHERE ? "" : base.value)}
+        onChange={(event) => {
+          baseField.value = event.currentTarget.value;
+        }}
+      />
+    </label>
   );
 }

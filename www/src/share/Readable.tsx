@@ -1,7 +1,7 @@
 // What whoever opens the link or the page can read: ticks for what may stay behind, patterns that rename, and every text
 // that is in it.
 
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { forcedRows } from "../state/app.ts";
 import { count } from "../state/format.ts";
 import type { SharedTexts } from "../session/types.ts";
@@ -15,10 +15,9 @@ interface ReadableProps {
   of: "link" | "page";
   /** What is in it; null while that is being found out. */
   texts: SharedTexts | null;
-  children?: ComponentChildren;
 }
 
-export function Readable({ of, texts, children }: ReadableProps): JSX.Element {
+export function Readable({ of, texts }: ReadableProps): JSX.Element {
   return (
     <aside class="share-side" aria-label="What readers can see">
       {forcedRows.value.length > 0 && (
@@ -53,7 +52,6 @@ export function Readable({ of, texts, children }: ReadableProps): JSX.Element {
       </fieldset>
       <Renames texts={texts} />
       <TextList of={of} texts={texts} />
-      {children}
       <p class="caution">
         <Icon name="warning" size={14} /> A {of} cannot be taken back. Anyone who has it can open it.
       </p>

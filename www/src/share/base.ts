@@ -3,7 +3,7 @@
 // Every perftab page opens every link, whatever host it names; so a page that has no address others can reach names one
 // that no one can own: `.invalid` never resolves (RFC 2606).
 
-const NOWHERE = "https://perftab.invalid/";
+export const NOWHERE = "https://perftab.invalid/";
 
 /** This page's own address, where others may reach it too. */
 export function shareBase(location: { protocol: string; hostname: string; origin: string; pathname: string }): string {
