@@ -25,6 +25,29 @@ describe("a21 everyone", () => {
     await tab.close();
   });
 
+  scene("a21 the panel's tabs go by arrows and say what they show, and what a row offers is large enough to hit", async () => {
+    const tab = await frame.opened();
+    const { page } = tab;
+    const tabs = page.getByRole("tablist", { name: "Side panel" });
+    await tabs.getByRole("tab", { name: "DSOs" }).focus();
+    for (const [key, name] of [
+      ["ArrowRight", "Selection"],
+      ["ArrowRight", "DSOs"],
+      ["ArrowLeft", "Selection"],
+      ["ArrowLeft", "DSOs"],
+    ]) {
+      await page.keyboard.press(key);
+      const shown = tabs.locator('[aria-selected="true"]:focus');
+      await shown.filter({ hasText: name }).waitFor();
+      const panel = page.locator(`#${await shown.getAttribute("aria-controls")}`);
+      assert.equal(await panel.getAttribute("role"), "tabpanel");
+      assert.equal(await panel.getAttribute("aria-labelledby"), await shown.getAttribute("id"));
+    }
+    const { width, height } = await page.locator(".dso-row .link").first().boundingBox();
+    assert.ok(width >= 24 && height >= 24, `${width} × ${height}`);
+    await tab.close();
+  });
+
   for (const [name, options, prepare] of [
     ["forced colours", {}, (page) => page.emulateMedia({ forcedColors: "active" })],
     [

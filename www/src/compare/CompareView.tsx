@@ -12,6 +12,7 @@ import { SearchField } from "../shell/SearchField.tsx";
 import { Splitter } from "../shell/Splitter.tsx";
 import { StatusBar } from "../shell/StatusBar.tsx";
 import { WorkBar } from "../shell/TopBar.tsx";
+import { tabKeys } from "../shell/tab_keys.ts";
 import { showView } from "../shell/ViewTabs.tsx";
 import { Warnings } from "../shell/Warnings.tsx";
 import { shareOpen } from "../share/links.ts";
@@ -155,19 +156,9 @@ function showTab(tab: Tab): void {
 function CompareTabs(): JSX.Element {
   const here = comparedTab.value;
   const tabs = narrow.value ? [...TABS, { tab: "dsos" as const, label: "DSOs", key: "" }] : TABS;
-  const onKey = (event: KeyboardEvent): void => {
-    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    const at = tabs.findIndex(({ tab }) => tab === here);
-    const next = tabs[(at + by + tabs.length) % tabs.length];
-    if (by !== 0 && next !== undefined) {
-      event.preventDefault();
-      showTab(next.tab);
-      document.getElementById(`tab-${next.tab}`)?.focus();
-    }
-  };
   return (
     <div class="view-tabs">
-      <div role="tablist" aria-label="View" class="tabs" onKeyDown={onKey}>
+      <div role="tablist" aria-label="View" class="tabs" onKeyDown={tabKeys}>
         {tabs.map(({ tab, label, key }) => (
           <button
             key={tab}

@@ -13,6 +13,7 @@ import { Later } from "./gradual.tsx";
 import { Icon } from "./icons.tsx";
 import { SelectionPanel } from "./SelectionPanel.tsx";
 import { Splitter } from "./Splitter.tsx";
+import { tabKeys } from "./tab_keys.ts";
 import { overlaid } from "../state/width.ts";
 
 const LEAST = 280;
@@ -39,7 +40,7 @@ export function Dock(): JSX.Element {
     <aside class="dock" aria-label="Side panel" style={width.value === 0 ? {} : { width: `${width.value}px` }}>
       <Splitter label="Width of the side panel" edge="left" size={presentWidth} least={LEAST} most={MOST} onResize={resize} />
       <header class="dock-head">
-        <div role="tablist" aria-label="Side panel" class="dock-tabs">
+        <div role="tablist" aria-label="Side panel" class="dock-tabs" onKeyDown={tabKeys}>
           <Tab tab="dsos" label="DSOs" />
           <Tab tab="selection" label="Selection" />
         </div>
@@ -67,7 +68,7 @@ export function Dock(): JSX.Element {
           <Icon name="close" />
         </button>
       </header>
-      <div class="dock-body" role="tabpanel" aria-label={dock.value === "dsos" ? "DSOs" : "Selection"}>
+      <div id="dock" class="dock-body" role="tabpanel" aria-labelledby={`tab-${dock.value}`}>
         <Later frames={2}>{dock.value === "dsos" ? <Ledger /> : <SelectionPanel />}</Later>
       </div>
     </aside>
@@ -79,7 +80,10 @@ function Tab({ tab, label }: { tab: DockTab; label: string }): JSX.Element {
     <button
       type="button"
       role="tab"
+      id={`tab-${tab}`}
+      aria-controls="dock"
       aria-selected={dock.value === tab}
+      tabIndex={dock.value === tab ? 0 : -1}
       onClick={() => {
         dock.value = tab;
       }}

@@ -11,6 +11,7 @@ import { narrow } from "../state/width.ts";
 import { ViewOptions } from "../views/index.ts";
 import { Icon } from "./icons.tsx";
 import { Popover } from "./Popover.tsx";
+import { tabKeys } from "./tab_keys.ts";
 
 /** Those that there are; a number that stands for none of them does nothing. */
 export const VIEWS: readonly { view: View; label: string; key: string }[] = [
@@ -39,7 +40,7 @@ export function ViewTabs(): JSX.Element {
   }, [view.value, isNarrow]);
   return (
     <div class="view-tabs">
-      <div role="tablist" aria-label="View" class="tabs" onKeyDown={onKey}>
+      <div role="tablist" aria-label="View" class="tabs" onKeyDown={tabKeys}>
         {VIEWS.map((each) => (
           <button
             key={each.view}
@@ -73,19 +74,4 @@ function OptionsBehindDots(): JSX.Element {
       </Popover>
     </span>
   );
-}
-
-/** Left and Right move among tabs, as in every tab list. */
-function onKey(event: KeyboardEvent): void {
-  const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-  if (by === 0) {
-    return;
-  }
-  event.preventDefault();
-  const at = VIEWS.findIndex((each) => each.view === view.peek());
-  const next = VIEWS[(at + by + VIEWS.length) % VIEWS.length];
-  if (next !== undefined) {
-    showView(next.view);
-    document.getElementById(`tab-${next.view}`)?.focus();
-  }
 }

@@ -29,7 +29,7 @@ export function useTreeNeighbours(model: FlameModel): TreeNeighbours | null {
         ask: ({ session, query, callNode }, { signal }) =>
           session.call("callNode", { query, callNode, most: MOST_SPOKEN }, { signal }),
         deliver: setData,
-        fail: () => setData(null),
+        // Names came meanwhile, and the graph of these is asked about next. Until then the tree stays as it was.
       }),
     [],
   );
