@@ -4,7 +4,10 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Parts } from "./recording.mjs";
 import { afterScenes, beforeScenes, scene } from "./scene.mjs";
-import { Tab, axe } from "./tab.mjs";
+import { QUERY, Tab, axe } from "./tab.mjs";
+
+/** `Kind.Unnamed` of the page. */
+const UNNAMED = 5;
 
 const parts = new Parts();
 let recording;
@@ -116,6 +119,49 @@ describe("functions", () => {
       await tab.close();
     },
     { tier: "all" },
+  );
+
+  scene(
+    "a31 the table begins without the side panel and leaves half to callers and callees; code without a name is counted apart",
+    async () => {
+      const tab = await Tab.open(host);
+      const { page } = tab;
+      await tab.drop(recording);
+      await tab.opened();
+      await page.locator(".dock").waitFor();
+      await tab.view(/Functions/);
+      await page.locator(".dock").waitFor({ state: "detached" });
+      await page.locator(".functions .row:not(.loading)").first().click();
+      await page.locator(".sandwich-band").waitFor();
+      const rows = await tab.ask("functions", {
+        query: { ...QUERY, unnamed: "one-per-dso" },
+        order: { key: "self", direction: "descending" },
+        groupBy: "function",
+        from: 0,
+        to: 100_000,
+      });
+      const unnamed = rows.kind.filter((kind) => kind === UNNAMED).length;
+      assert.ok(unnamed > 0 && unnamed < rows.totalCount);
+      const words = `${rows.totalCount - unnamed} functions, ${unnamed} without a name`;
+      await page.locator(".table-foot", { hasText: words }).waitFor();
+      for (const width of [1440, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        await tab.settled();
+        const [view, sandwich] = await Promise.all(
+          [".functions-view", ".sandwich"].map((each) => page.locator(each).first().boundingBox()),
+        );
+        assert.ok(sandwich.width >= view.width / 2 - 1, `${sandwich.width} of ${view.width}`);
+      }
+      await tab.pictures("a31-functions");
+      // What was opened stays open with its view.
+      await page.locator(".coverage-meter").click();
+      await page.locator(".dock").waitFor();
+      await tab.view(/Time order/);
+      await page.locator(".dock").waitFor({ state: "detached" });
+      await tab.view(/Functions/);
+      await page.locator(".dock").waitFor();
+      await tab.close();
+    },
   );
 
   scene("names that arrive leave the selected function where it is", async () => {

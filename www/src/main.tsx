@@ -24,7 +24,7 @@ import { phase, session } from "./state/app.ts";
 import { followSelection } from "./state/detail.ts";
 import { followEventTasks } from "./state/event_tasks.ts";
 import { followHistory } from "./state/history.ts";
-import { followLayout } from "./state/layout.ts";
+import { followDock, followLayout } from "./state/layout.ts";
 import { followSearch } from "./state/search.ts";
 import { followShown } from "./state/shown.ts";
 import { followTheme } from "./state/theme.ts";
@@ -83,6 +83,7 @@ const root = document.getElementById("app");
 if (root !== null) {
   followTheme();
   followLayout();
+  followDock();
   followHistory(keepSelection, reopen);
   followLinks();
   followSearch();

@@ -15,7 +15,6 @@ import { forgetForced } from "../ledger/forced.ts";
 import type { Origin, Phase } from "../state/app.ts";
 import {
   comparison,
-  dockOpen,
   info,
   isGrowing,
   ledgerFull,
@@ -36,7 +35,7 @@ import { readView } from "../state/url.ts";
 import { amendStep, apply, keepAddress, keepProfile } from "../state/history.ts";
 import { TAKEN_OVER, takingOver } from "../state/take_over.ts";
 import { runTask } from "../state/tasks.ts";
-import { overlaid } from "../state/width.ts";
+import { resetDock } from "../state/layout.ts";
 import { toast } from "../state/toasts.ts";
 import { answerable, listed } from "./answerable.ts";
 import { describeFailure, isOfLink, payloadOf, viewOf } from "./failure.ts";
@@ -310,8 +309,7 @@ function show(wanted: OpenRequest, again: Again, facts: Facts, before: Phase): v
     selection.value = null;
     selectedDso.value = null;
     ledgerFull.value = false;
-    // Where it would lie over the graph it waits to be asked for.
-    dockOpen.value = !overlaid.value;
+    resetDock();
     const state = wanted.state ?? senders(facts.info)?.state ?? null;
     if (state !== null) {
       showAsAsked(state, info.peek());

@@ -1,11 +1,11 @@
 // Sizes and shapes of the page that the user chose; kept in local storage.
 
 import { computed, effect, signal } from "@preact/signals";
-import { view } from "./app.ts";
+import { comparison, dockOpen, view } from "./app.ts";
 import { recall, recallNumber, remember } from "./storage.ts";
 import type { View } from "./url.ts";
 import { VIEWS } from "./url.ts";
-import { narrow, short } from "./width.ts";
+import { narrow, overlaid, short } from "./width.ts";
 
 // The timeline --------------------------------------------------------------------------------------------------------
 
@@ -51,6 +51,38 @@ export function setTimelineHeight(height: number): void {
   const most = Math.max(TIMELINE.least, Math.floor(globalThis.innerHeight / 2));
   chosenHeight.value = height === 0 ? TIMELINE.usual : Math.min(most, Math.max(TIMELINE.least, height));
   remember("timelineHeight", String(chosenHeight.value));
+}
+
+// The side panel ------------------------------------------------------------------------------------------------------
+
+/** Views that need their width more than the panel, which waits there to be asked for. */
+const STARTS_WITHOUT_DOCK: readonly View[] = ["functions", "time-order", "heat-map"];
+
+/** By view, whether the user left the panel open. */
+const docks = new Map<View, boolean>();
+
+/** Also where it would lie over the view it waits to be asked for. */
+function startsWithDock(): boolean {
+  return !overlaid.value && (comparison.peek() !== null || !STARTS_WITHOUT_DOCK.includes(view.peek()));
+}
+
+/** As the views begin with it: another profile is open. */
+export function resetDock(): void {
+  docks.clear();
+  dockOpen.value = startsWithDock();
+}
+
+/** Opens and closes the panel with the view that is shown. Call once. */
+export function followDock(): void {
+  let shown = view.peek();
+  effect(() => {
+    const now = view.value;
+    if (now !== shown) {
+      docks.set(shown, dockOpen.peek());
+      shown = now;
+      dockOpen.value = docks.get(now) ?? startsWithDock();
+    }
+  });
 }
 
 // Density -------------------------------------------------------------------------------------------------------------

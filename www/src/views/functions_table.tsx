@@ -6,7 +6,7 @@ import type { JSX } from "preact";
 import type { FunctionsOrder } from "../session/types.ts";
 import { openTransformMenu, openTransformMenuAt } from "../shell/ContextMenu.tsx";
 import { functionsOrder, namesGeneration, phase, query, selection, session } from "../state/app.ts";
-import { count, percent } from "../state/format.ts";
+import { count, counted, percent } from "../state/format.ts";
 import type { CodeGroup, FunctionGroup } from "../state/url.ts";
 import { noSamples } from "./empty.ts";
 import { EmptyView } from "./empty_view.tsx";
@@ -87,8 +87,10 @@ function Foot({ lastVisible, words }: { lastVisible: number; words: GroupWords }
     last && key === "self" && descending && lastVisible < all
       ? `, ${count(lastVisible)} shown, down to ${percent(share(last.columns.self[last.index] as number, model.whole.value))} self`
       : "";
+  const unnamed = model.unnamed.value;
+  const rest = unnamed === 0 ? "" : `, ${count(unnamed)} without a name`;
   // Until the first rows come it says nothing; where there are none, the empty view does.
-  return <p class="table-foot">{all === 0 ? "\u00a0" : `${count(all)} ${all === 1 ? words.one : words.many}${to}`}</p>;
+  return <p class="table-foot">{all === 0 ? "\u00a0" : `${counted(all - unnamed, words.one, words.many)}${rest}${to}`}</p>;
 }
 
 export function Header({ name, words, kind }: { name: FunctionsOrder["key"]; words: string; kind: string }): JSX.Element {

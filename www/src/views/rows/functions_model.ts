@@ -21,6 +21,7 @@ export type FunctionRow = LoadedRow<FunctionRows>;
 export class FunctionsModel extends LoadedRows<FunctionsQuestion, FunctionRows> {
   /** The weight that shares are of, and the largest self weight, which has the longest bar. */
   readonly whole = computed(() => this.newest.value?.allTotal ?? 0);
+  readonly unnamed = computed(() => this.newest.value?.unnamed ?? 0);
   readonly largestSelf = computed(() => this.newest.value?.largestSelf ?? 0);
 
   constructor() {

@@ -6,6 +6,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId } from "preact/hooks";
 import { ForcedMark, markedName } from "../forced_name.tsx";
+import { elideGenerics } from "../flame/labels.ts";
 import { nameClass, swatchClass } from "../words.ts";
 import type { Columns, LoadedRow, LoadedRows } from "./loaded_rows.ts";
 import { RowsBody, useVirtualRows } from "./virtual_rows.tsx";
@@ -138,6 +139,9 @@ interface NameCellProps {
   children?: ComponentChildren;
 }
 
+/** Names of more characters hardly fit: their generic arguments are left out, as in the graph. */
+const LONG = 48;
+
 /** The cell of a row's name, with the colour of its kind. */
 export function NameCell({ name, kind, flags, children }: NameCellProps): JSX.Element {
   return (
@@ -145,7 +149,7 @@ export function NameCell({ name, kind, flags, children }: NameCellProps): JSX.El
       <span class={swatchClass(kind, flags)} />
       <ForcedMark flags={flags} />
       <span class={nameClass(kind, flags)} title={markedName(name, flags)}>
-        {name}
+        {name.length > LONG ? elideGenerics(name) : name}
       </span>
       {children}
     </span>
