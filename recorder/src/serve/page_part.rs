@@ -69,7 +69,7 @@ fn plain(packed: &[u8], known: Option<&[u8]>) -> Option<Vec<u8>> {
 /// What was packed as in `xtask/bundle`: the size of the module, and each of its streams with its size before it.
 fn module(packed: &[u8]) -> Option<Vec<u8>> {
     let (size, mut rest) = packed.split_first_chunk::<4>()?;
-    let mut streams = <[Vec<u8>; 8]>::default();
+    let mut streams = <[Vec<u8>; perftab_streams::STREAMS]>::default();
     for (kind, stream) in Stream::ALL.into_iter().zip(&mut streams) {
         let (length, after) = rest.split_first_chunk::<4>()?;
         let (packed, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;

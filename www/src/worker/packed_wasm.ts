@@ -9,38 +9,59 @@ import { unpackLzma } from "./lzma.ts";
 
 /**
  * The module without what functions do, but with the types of their variables; instructions with all that has no stream of
- * its own; and immediates of instructions. Constants are in three by how many bytes they have.
+ * its own; and immediates of instructions. Local variables and constants are in several by the instruction that follows them,
+ * labels by the one that they are of, constants also by how many bytes they have.
  */
-const [REST, CODE, LOCALS, OFFSETS, LABELS, SMALL, MEDIUM, LARGE] = [0, 1, 2, 3, 4, 5, 6, 7];
-const STREAMS = 8;
+const [REST, CODE, LOCALS, ADDRESSES, STORED, OFFSETS, JUMPS] = [0, 1, 2, 3, 4, 5, 6];
+const [BRANCHES, TABLES, SMALL, ADDED, OPERANDS, MEDIUM, LARGE] = [7, 8, 9, 10, 11, 12, 13];
+const STREAMS = 14;
 
 /** What else an immediate may be but a number of a stream. No immediate is of REST. */
 const NONE = 0;
-const FOUR_BYTES = 8;
-const EIGHT_BYTES = 9;
-/** A number, and as many more as it says, of LABELS. */
-const LIST = 10;
+const FOUR_BYTES = 14;
+const EIGHT_BYTES = 15;
+/** A number, and as many more as it says, of CODE or of TABLES. */
+const TYPES = 16;
+const LIST = 17;
+/** That a block has no type, and how a load or store is usually aligned: the opcode tells. */
+const NO_TYPE = 18;
+const ALIGNMENT = 19;
 
 /** Room for what is told to be larger is not made. */
 const MOST = 1 << 26;
 const CODE_SECTION = 10;
 const [FIRST_BLOCK, LAST_BLOCK, END, CONSTANT, PREFIX] = [0x02, 0x04, 0x0b, 0x41, 0xfc];
-/** A constant of two bytes, and one of more: opcodes that WebAssembly does not have. */
+const [LOAD, STORE, LAST_STORE] = [0x28, 0x36, 0x3e];
+/** What a constant is computed with: added, or from the first comparison to the last operator of 32 bits. */
+const [ADD, FIRST_OPERATOR, LAST_OPERATOR] = [0x6a, 0x46, 0x7f];
+/** What stands for a block without type. */
+const VOID = 0x40;
+/** Opcodes that WebAssembly does not have: a constant of two bytes, and one of more, */
 const [MEDIUM_CONSTANT, LARGE_CONSTANT] = [0xd8, 0xd9];
+/** a load or store at another alignment, from 0xda on, and a block with a type, from 0xf1 on. */
+const [UNALIGNED, TYPED] = [0xda - LOAD, 0xf1 - FIRST_BLOCK];
+/** An offset of two bytes or more is how far it is from the last: in one byte, in two; or a number behind WHOLE. */
+const [NEAR, FAR, WHOLE] = [0x80, 0xc0, 0xff];
+
+/** By how many powers of two, from LOAD to LAST_STORE. */
+const ALIGNMENTS = [2, 3, 2, 3, 0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 2, 3, 2, 3, 0, 1, 0, 1, 2];
 
 const DAMAGED = "WebAssembly that is damaged";
 
 /** Both immediates of an instruction, by opcode; from one that is named here to another. What is not named has none. */
 const IMMEDIATES = table([
-  [0x02, 0x04, CODE, NONE],
-  [0x0c, 0x0d, LABELS, NONE],
-  [0x0e, 0x0e, LIST, LABELS],
+  [FIRST_BLOCK, LAST_BLOCK, NO_TYPE, NONE],
+  [FIRST_BLOCK + TYPED, LAST_BLOCK + TYPED, CODE, NONE],
+  [0x0c, 0x0c, JUMPS, NONE],
+  [0x0d, 0x0d, BRANCHES, NONE],
+  [0x0e, 0x0e, LIST, TABLES],
   [0x10, 0x10, CODE, NONE],
   [0x11, 0x11, CODE, CODE],
-  [0x1c, 0x1c, LIST, NONE],
+  [0x1c, 0x1c, TYPES, NONE],
   [0x20, 0x22, LOCALS, NONE],
   [0x23, 0x26, CODE, NONE],
-  [0x28, 0x3e, CODE, OFFSETS],
+  [LOAD, LAST_STORE, ALIGNMENT, OFFSETS],
+  [LOAD + UNALIGNED, LAST_STORE + UNALIGNED, CODE, OFFSETS],
   [0x3f, 0x40, CODE, NONE],
   [CONSTANT, CONSTANT, SMALL, NONE],
   [MEDIUM_CONSTANT, MEDIUM_CONSTANT, MEDIUM, NONE],
@@ -51,6 +72,20 @@ const IMMEDIATES = table([
   [0xd0, 0xd0, CODE, NONE],
   [0xd2, 0xd2, CODE, NONE],
 ]);
+
+/** The opcode as the module has it, by the one that its stream has. */
+const WRITTEN = Uint8Array.from({ length: 256 }, (_, opcode) => {
+  if (opcode === MEDIUM_CONSTANT || opcode === LARGE_CONSTANT) return CONSTANT;
+  if (opcode >= LOAD + UNALIGNED && opcode <= LAST_STORE + UNALIGNED) return opcode - UNALIGNED;
+  if (opcode >= FIRST_BLOCK + TYPED && opcode <= LAST_BLOCK + TYPED) return opcode - TYPED;
+  return opcode;
+});
+
+/** The streams of a local variable and of a small constant, by the opcode that follows. */
+const LOCALS_BEFORE = new Uint8Array(256).fill(LOCALS);
+LOCALS_BEFORE.fill(ADDRESSES, LOAD, STORE).fill(STORED, STORE, LAST_STORE + 1);
+const SMALL_BEFORE = new Uint8Array(256).fill(SMALL);
+SMALL_BEFORE.fill(OPERANDS, FIRST_OPERATOR, LAST_OPERATOR + 1)[ADD] = ADDED;
 
 /** Of instructions with a second opcode behind PREFIX. */
 const PREFIXED = table([
@@ -141,6 +176,8 @@ class Module {
   readonly #used = new Uint32Array(STREAMS);
   readonly #out: Uint8Array<ArrayBuffer>;
   #at = 0;
+  /** The last offsets of more than a byte: of what was loaded, and of what was stored. */
+  readonly #last = new Uint32Array(2);
 
   constructor(streams: readonly Uint8Array[], size: number) {
     this.#streams = streams;
@@ -187,15 +224,17 @@ class Module {
   /** The body of a function, and before it how long that is. */
   body(): void {
     const start = this.#at;
+    this.#last.fill(0);
     // Local variables: pairs of a count and a type.
     this.#numbers(REST, 2 * this.number(REST));
     for (let depth = 1; depth > 0; ) {
-      const opcode = this.#byte();
-      if (opcode >= FIRST_BLOCK && opcode <= LAST_BLOCK) depth++;
-      else if (opcode === END) depth--;
-      else if (opcode === MEDIUM_CONSTANT || opcode === LARGE_CONSTANT) this.#out[this.#at - 1] = CONSTANT;
-      if (opcode === PREFIX) this.#immediates(PREFIXED, this.number(CODE));
-      else this.#immediates(IMMEDIATES, opcode);
+      const opcode = this.#byte(CODE);
+      const written = WRITTEN[opcode] as number;
+      this.#out[this.#at++] = written;
+      if (written >= FIRST_BLOCK && written <= LAST_BLOCK) depth++;
+      else if (written === END) depth--;
+      if (opcode === PREFIX) this.#immediates(PREFIXED, this.number(CODE), written);
+      else this.#immediates(IMMEDIATES, opcode, written);
     }
     const length = numberOf(this.#at - start);
     this.#out.copyWithin(start + length.length, start, this.#at);
@@ -203,29 +242,71 @@ class Module {
     this.#at += length.length;
   }
 
-  #byte(): number {
-    const from = this.#used[CODE] as number;
-    const byte = (this.#streams[CODE] as Uint8Array)[from];
+  #byte(stream: number): number {
+    const from = this.#used[stream] as number;
+    const byte = (this.#streams[stream] as Uint8Array)[from];
     if (byte === undefined) {
       throw new Error(DAMAGED);
     }
-    this.#used[CODE] = from + 1;
-    this.#out[this.#at++] = byte;
+    this.#used[stream] = from + 1;
     return byte;
   }
 
-  #immediates(table: Uint8Array, opcode: number): void {
-    const first = table[2 * opcode] as number;
-    if (first === NONE) return;
-    this.#immediate(first);
-    const second = table[2 * opcode + 1] as number;
-    if (second !== NONE) this.#immediate(second);
+  #nextOpcode(): number {
+    const next = (this.#streams[CODE] as Uint8Array)[this.#used[CODE] as number];
+    return WRITTEN[next ?? 0] as number;
   }
 
-  #immediate(kind: number): void {
-    if (kind < STREAMS) this.number(kind);
-    else if (kind === LIST) this.#numbers(LABELS, this.number(LABELS));
+  #immediates(table: Uint8Array, opcode: number, written: number): void {
+    const first = table[2 * opcode] as number;
+    if (first === NONE) return;
+    this.#immediate(first, written);
+    const second = table[2 * opcode + 1] as number;
+    if (second === OFFSETS) this.#offset(written < STORE ? 0 : 1);
+    else if (second !== NONE) this.#immediate(second, written);
+  }
+
+  #immediate(kind: number, written: number): void {
+    if (kind === LOCALS) this.number(LOCALS_BEFORE[this.#nextOpcode()] as number);
+    else if (kind === SMALL) this.number(SMALL_BEFORE[this.#nextOpcode()] as number);
+    else if (kind === LARGE) this.#large();
+    else if (kind < STREAMS) this.number(kind);
+    else if (kind === ALIGNMENT) this.#out[this.#at++] = ALIGNMENTS[written - LOAD] as number;
+    else if (kind === NO_TYPE) this.#out[this.#at++] = VOID;
+    else if (kind === LIST) this.#numbers(TABLES, this.number(TABLES));
+    else if (kind === TYPES) this.#numbers(CODE, this.number(CODE));
     else this.bytes(CODE, kind === FOUR_BYTES ? 4 : 8);
+  }
+
+  /** Four bytes, the highest first. The last byte of what is written has the sign. */
+  #large(): void {
+    let number = 0;
+    for (let left = 4; left > 0; left--) {
+      number = (number << 8) | this.#byte(LARGE);
+    }
+    for (; number < -0x40 || number >= 0x40; number >>= 7) {
+      this.#out[this.#at++] = (number & 0x7f) | 0x80;
+    }
+    this.#out[this.#at++] = number & 0x7f;
+  }
+
+  #offset(kind: number): void {
+    const first = this.#byte(OFFSETS);
+    if (first < NEAR) {
+      this.#out[this.#at++] = first;
+      return;
+    }
+    if (first === WHOLE) {
+      this.#last[kind] = this.number(OFFSETS);
+      return;
+    }
+    const folded = first < FAR ? first - NEAR : FAR - NEAR + ((first - FAR) << 8) + this.#byte(OFFSETS);
+    let rest = ((this.#last[kind] as number) + ((folded >> 1) ^ -(folded & 1))) >>> 0;
+    this.#last[kind] = rest;
+    for (; rest >= 0x80; rest >>>= 7) {
+      this.#out[this.#at++] = (rest & 0x7f) | 0x80;
+    }
+    this.#out[this.#at++] = rest;
   }
 
   #numbers(stream: number, count: number): void {
