@@ -333,7 +333,7 @@ impl Build {
         self.inline_frames.get_or_init(|| self.read_debug_information()).frames.as_ref()
     }
 
-    /// That of the first image which has some that can be read.
+    /// The DWARF of the first image which has some that can be read, or else what a Go program has for itself.
     fn read_debug_information(&self) -> DebugInformation {
         let mut fault = None;
         for image in &self.images {
@@ -346,6 +346,13 @@ impl Build {
                     splits.for_each(|split| frames.add_split(split, self.frame_sections()));
                     return DebugInformation { frames: Some(frames), fault };
                 }
+                Err(error) => fault = Some(error.to_string()),
+            }
+        }
+        for image in &self.images {
+            match InlineFrames::read_go(image, &self.symbols) {
+                Ok(None) => {}
+                Ok(frames) => return DebugInformation { frames, fault },
                 Err(error) => fault = Some(error.to_string()),
             }
         }

@@ -92,6 +92,11 @@ impl Section {
         self.flags.0 & elf::SHF_COMPRESSED.0 != 0 || self.name.starts_with(".zdebug_")
     }
 
+    /// True for what the program changes, or the dynamic linker before it runs.
+    pub fn is_writable(&self) -> bool {
+        self.flags.0 & elf::SHF_WRITE.0 != 0
+    }
+
     /// True for instructions.
     pub fn is_executable(&self) -> bool {
         self.flags.0 & elf::SHF_EXECINSTR.0 != 0

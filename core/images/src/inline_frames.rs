@@ -1,4 +1,4 @@
-//! Inline frames, files and lines from DWARF.
+//! Inline frames, files and lines from DWARF, or from what a Go program has of its own.
 //!
 //! Sections are read whole when the first address is looked up, and shared by reference count, so
 //! that the look-up can be kept between the slices of a long naming. Look up addresses in
@@ -18,6 +18,7 @@ use super::code_ranges::CodeRanges;
 use super::companion::{CompanionId, NamedCompanion};
 use super::dwarf::{Budget, Fault, Found, MissingUnit, Units, over_budget};
 use super::elf::{Elf, MAX_NAME, Section};
+use super::go::GoLines;
 use super::image::Image;
 use super::kernel_module::{ModuleLayout, RelocatedSections};
 use super::matched_image::MatchedImage;
@@ -26,9 +27,12 @@ use super::supplementary::SupplementaryImage;
 use super::symbol_table::SymbolTable;
 use super::unwinding::FrameSections;
 
-/// The DWARF of one file, ready for look-ups.
-pub struct InlineFrames {
-    units: Units,
+/// The debug information of one file, ready for look-ups.
+pub struct InlineFrames(Form);
+
+enum Form {
+    Dwarf(Box<Units>),
+    Go(GoLines),
 }
 
 /// One level of a call at an address.
@@ -43,9 +47,9 @@ pub struct InlineLevel<'a> {
 }
 
 impl InlineFrames {
-    /// True if the image has DWARF to read.
+    /// True if the image has some to read.
     pub fn exist_in(image: &MatchedImage) -> bool {
-        image.image().elf().is_some_and(has_dwarf)
+        image.image().elf().is_some_and(has_dwarf) || GoLines::exist_in(image.image())
     }
 
     /// Reads the DWARF of an image, with what it has in common with others; `None` if it has none. What
@@ -58,7 +62,14 @@ impl InlineFrames {
         Self::of(image.image(), supplementary, symbols)
     }
 
-    /// The same of an image whose right to give names somebody else answers for.
+    /// Reads what a Go program has for itself; `None` if it is none. DWARF has more names: these call all shapes of
+    /// a generic function alike.
+    pub fn read_go(image: &MatchedImage, symbols: &SymbolTable) -> Result<Option<Self>, ReadError> {
+        let lines = GoLines::read(image.image(), budget(image.image(), symbols)?)?;
+        Ok(lines.map(|lines| Self(Form::Go(lines))))
+    }
+
+    /// The DWARF of an image whose right to give names somebody else answers for.
     pub(super) fn of(
         image: &Image,
         supplementary: Option<&SupplementaryImage>,
@@ -66,8 +77,7 @@ impl InlineFrames {
     ) -> Result<Option<Self>, ReadError> {
         let Some(elf) = image.elf().filter(|elf| has_dwarf(elf)) else { return Ok(None) };
         let endian = elf.dwarf_endian();
-        let budget = Budget::of_file(symbols.file_bytes().max(image.source().len()));
-        budget.hold(symbols.memory() as u64).map_err(|_| over_budget())?;
+        let budget = budget(image, symbols)?;
         let layout = ModuleLayout::of(elf);
         if elf.kind == elf::ET_REL && layout.is_none() {
             return Ok(None);
@@ -99,53 +109,70 @@ impl InlineFrames {
         drop(relocated);
         let code = CodeRanges::of(elf, layout.as_ref());
         let units = Units::read(dwarf, code, budget).map_err(|fault| said(fault, image.name()))?;
-        Ok(Some(Self { units }))
+        Ok(Some(Self(Form::Dwarf(Box::new(units)))))
+    }
+
+    fn units(&self) -> Option<&Units> {
+        match &self.0 {
+            Form::Dwarf(units) => Some(units),
+            Form::Go(_) => None,
+        }
     }
 
     /// Whether a file has the unit of some skeleton that is here.
     pub(super) fn name_split(&self, split: &SplitImage) -> bool {
-        self.units.name_split(split)
+        self.units().is_some_and(|units| units.name_split(split))
     }
 
     /// Reads units of which only skeletons are here from this file too, if they fit `program`.
     pub(super) fn add_split(&self, split: &Rc<SplitImage>, program: &Rc<FrameSections>) {
-        self.units.add_split(split, program);
+        if let Some(units) = self.units() {
+            units.add_split(split, program);
+        }
     }
 
     /// Units that were looked for and are not here.
     pub(super) fn missing_units(&self) -> Vec<MissingUnit> {
-        self.units.missing()
+        self.units().map(Units::missing).unwrap_or_default()
     }
 
     /// All units of which only skeletons are here.
     pub(super) fn split_units(&self) -> Vec<NamedCompanion> {
         let named = |(id, path)| NamedCompanion { id: CompanionId::Unit(id), path };
-        self.units.split_units().into_iter().map(named).collect()
+        let units = self.units().map(Units::split_units).unwrap_or_default();
+        units.into_iter().map(named).collect()
     }
 
     /// Where functions begin, in no order.
     pub(super) fn function_starts(&self) -> Vec<u64> {
-        self.units.function_starts()
+        self.units().map(Units::function_starts).unwrap_or_default()
     }
 
     /// Reads every unit once.
     pub(super) fn check(&self, name: &str) -> Result<(), ReadError> {
-        self.units.check().map_err(|fault| said(fault, name))
+        self.units().map_or(Ok(()), Units::check).map_err(|fault| said(fault, name))
     }
 
     /// True if some address has no levels because they would need more than the file may use.
     pub fn is_over_budget(&self) -> bool {
-        self.units.fault().is_some()
+        match &self.0 {
+            Form::Dwarf(units) => units.fault().is_some(),
+            Form::Go(lines) => lines.is_over_budget(),
+        }
     }
 
     /// Calls `each` for the levels at `address`, innermost first; the last one is the function
-    /// that the linker knows. Damaged DWARF gives fewer levels, or none.
+    /// that the linker knows. Damaged information gives fewer levels, or none.
     pub fn at(&self, address: Svma, mut each: impl FnMut(InlineLevel<'_>)) {
-        let Some(found) = self.units.find(address.0) else { return };
+        let units = match &self.0 {
+            Form::Dwarf(units) => units,
+            Form::Go(lines) => return lines.at(address.0, each),
+        };
+        let Some(found) = units.find(address.0) else { return };
         let mut level = |name: Option<&_>, file: Option<u64>, line: u32| {
             each(InlineLevel {
                 function: name.and_then(text),
-                file: file.and_then(|file| self.units.path(&found, file)),
+                file: file.and_then(|file| units.path(&found, file)),
                 line: Some(line).filter(|&line| line != 0),
             });
         };
@@ -160,9 +187,17 @@ impl InlineFrames {
     /// MD5 of the source file of this path that the code at `address` was made of, where the compiler
     /// has noted it (DWARF 5, section 6.2.4.1, DW_LNCT_MD5; clang does, gcc does not).
     pub fn source_md5(&self, address: Svma, path: &str) -> Option<[u8; 16]> {
-        let found: Found = self.units.find(address.0)?;
-        self.units.md5(&found, path)
+        let units = self.units()?;
+        let found: Found = units.find(address.0)?;
+        units.md5(&found, path)
     }
+}
+
+/// What an image may use, less what its symbols hold.
+fn budget(image: &Image, symbols: &SymbolTable) -> Result<Budget, ReadError> {
+    let budget = Budget::of_file(symbols.file_bytes().max(image.source().len()));
+    budget.hold(symbols.memory() as u64).map_err(|_| over_budget())?;
+    Ok(budget)
 }
 
 fn has_dwarf(elf: &Elf) -> bool {

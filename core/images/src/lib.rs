@@ -25,6 +25,7 @@ mod findings;
 mod forced;
 mod function_code;
 mod function_starts;
+mod go;
 mod image;
 mod image_contents;
 mod images;

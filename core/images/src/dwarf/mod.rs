@@ -22,7 +22,7 @@ pub(super) use unit_headers::UnitHeaders;
 pub(super) use units::{Found, LoadedUnit, Misfit, MissingUnit, Units};
 
 /// More inlined bodies than this around one address are not kept.
-const MAX_LEVELS: usize = 256;
+pub(super) const MAX_LEVELS: usize = 256;
 
 pub(super) type Reader = gimli::EndianArcSlice<gimli::RunTimeEndian>;
 

@@ -18,7 +18,7 @@ use crate::code_ranges::CodeRanges;
 use crate::dso_images::DsoImages;
 use crate::dwarf::{Budget, Fault};
 use crate::elf::{Class, Elf, Section};
-use crate::embedded_symbols::GoFunctions;
+use crate::go::GoFunctions;
 use crate::image::Image;
 use crate::matched_image::MatchedImage;
 use crate::placement::OwnedPlacement;

@@ -7,80 +7,18 @@ use std::process::Command;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::program::is_installed;
-use perftab_tests::tier::Tier;
 
-use crate::symbols::oracle::{Code, Functions};
+use crate::symbols::oracle::Code;
 use crate::symbols::workbench::{Bench, compile, image, run, text};
 
-const GO: &str = "
-package main
-import (\"fmt\"; \"os\"; \"strings\")
-type Tide[T any] struct { height T }
-//go:noinline
-func (t *Tide[T]) Rise(by int) string { return strings.Repeat(fmt.Sprint(t.height), by) }
-func main() {
-    f := func(n int) string { return (&Tide[int]{n}).Rise(2) }
-    os.Stdout.WriteString(f(len(os.Args))[:0])
-}
-";
-
-fn go_build(folder: &Path, flags: &[&str], program: &str) {
-    let output = Command::new("go")
-        .args(["build", "-trimpath"])
-        .args(flags)
-        .args(["-o", program, "main.go"])
-        .env("CGO_ENABLED", "0")
-        .env("GOFLAGS", "")
-        .current_dir(folder)
-        .ended()
-        .expect("go runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
 /// Names by file offset, of every so many bytes of code.
-fn named(file: &Path, step: usize) -> Vec<(u64, Option<String>)> {
+pub fn named(file: &Path, step: usize) -> Vec<(u64, Option<String>)> {
     let code = Code::of(file);
     let image = image(file);
     let mut bench = Bench::new(image.identity(), &code.offsets(step));
     bench.admit(image).expect("it is the file recorded");
     let name = |frame| bench.merged(frame).name.map(str::to_owned);
     bench.frames().into_iter().map(|(at, frame)| (code.address_of(at), name(frame))).collect()
-}
-
-#[test]
-fn a_stripped_go_program_has_the_names_that_nm_has_of_the_whole_one() {
-    const TEST: &str = "a_stripped_go_program_has_the_names_that_nm_has_of_the_whole_one";
-    if !is_installed(TEST, "gofmt") && Command::new("go").arg("version").ended().is_err() {
-        return;
-    }
-    let folder = TestFolder::new();
-    folder.write("main.go", GO.as_bytes());
-    // Go's library is compiled once more for the other.
-    let modes = match Tier::of_this_run() {
-        Tier::Fast => &["-buildmode=exe"][..],
-        Tier::All => &["-buildmode=exe", "-buildmode=pie"],
-    };
-    for &mode in modes {
-        go_build(&folder, &[mode], "whole");
-        go_build(&folder, &[mode, "-ldflags=-s -w"], "stripped");
-        let functions = Functions::of(&folder.join("whole"), &[]);
-        let (mut same, mut none) = (0, 0);
-        for (address, name) in named(&folder.join("stripped"), 61) {
-            // Which way of passing arguments it has stands behind the names of symbols only.
-            let expected = functions.at(address).into_iter();
-            let expected: Vec<&str> =
-                expected.map(|name| name.strip_suffix(".abi0").unwrap_or(name)).collect();
-            match name {
-                Some(name) if expected.contains(&name.as_str()) => same += 1,
-                // Between two functions; and marks of sections, which are no functions.
-                _ if expected.is_empty() => none += 1,
-                // The table calls all shapes of a generic function by one name.
-                Some(name) if name.contains("[...]") => same += 1,
-                name => panic!("{mode} {address:#x}: {name:?} is none of {expected:?}"),
-            }
-        }
-        assert!(same > 3000 && none < same / 20, "{mode}: {same} are the same, {none} have none");
-    }
 }
 
 /// As "MiniDebugInfo" in gdb's manual has it made.

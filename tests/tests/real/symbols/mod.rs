@@ -6,6 +6,7 @@
 mod debug_files;
 mod embedded;
 mod gate;
+mod go;
 mod hostile;
 mod inlines;
 mod links;
