@@ -106,6 +106,14 @@ impl Companion {
         }
     }
 
+    /// What others may name it by, as far as it says itself: a package has many units.
+    pub fn ids(&self) -> Vec<CompanionId> {
+        match &self.0 {
+            Kind::Split(split) => split.ids().map(CompanionId::Unit).collect(),
+            Kind::Shared(image) => id_of(image).map(CompanionId::Shared).into_iter().collect(),
+        }
+    }
+
     /// Whether it is what others name by this id, as far as it says itself.
     pub fn is(&self, id: CompanionId) -> bool {
         match (&self.0, id) {

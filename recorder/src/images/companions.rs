@@ -1,13 +1,12 @@
 //! Where this machine may have the companions of an image: files that did not run and have a part of its debug
 //! information (`.dwo`, `.dwp`, what dwz shares).
 //!
-//! Only paths that the image's own DWARF names are looked at, and what has the image's name beside it. Whatever is
-//! there is handed out only if it says itself that it is the companion of that id.
+//! Only files that the user named are looked at, paths that the image's own DWARF names, and what has the image's name
+//! beside it. Whatever is there is handed out only if it says itself that it is the companion of that id.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::iter;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -16,6 +15,22 @@ use perftab_perfdata::format::BuildId;
 
 use super::identity;
 use super::local::{self, Places};
+use super::unpacked::unpacked;
+
+/// Companions that the user named, by what images name them by.
+#[derive(Default)]
+pub struct GivenCompanions(HashMap<CompanionId, PathBuf>);
+
+impl GivenCompanions {
+    /// Takes the file at a path, of which this is the image; gives it back if it is none that others name.
+    pub fn add(&mut self, image: Image, path: &Path) -> Result<(), Box<Image>> {
+        let companion = Companion::of(image)?;
+        for id in companion.ids() {
+            self.0.entry(id).or_insert_with(|| path.to_owned());
+        }
+        Ok(())
+    }
+}
 
 /// What an image names.
 pub struct Companions {
@@ -33,24 +48,54 @@ impl Companions {
     }
 
     /// All that are here, one after the other: a package once, by one of its ids.
-    pub fn open_all(&self, places: &Places) -> impl Iterator<Item = (CompanionId, File)> {
+    pub fn open_all<'a>(
+        &'a self,
+        given: &'a GivenCompanions,
+        places: Option<&'a Places>,
+    ) -> impl Iterator<Item = (CompanionId, File)> + 'a {
         let mut seen = HashSet::new();
-        self.named
-            .iter()
-            .filter_map(move |named| {
-                let file = self.open(named.id, places)?;
-                let metadata = file.metadata().ok()?;
-                Some(((named.id, file), seen.insert((metadata.dev(), metadata.ino()))))
-            })
-            .filter_map(|(found, is_new)| is_new.then_some(found))
+        self.named.iter().filter_map(move |named| {
+            if seen.contains(&named.id) {
+                return None;
+            }
+            let (companion, file) = self.find(named, given, places)?;
+            seen.extend(companion.ids());
+            Some((named.id, file))
+        })
     }
 
     /// One of them, if it is here.
-    pub fn open(&self, id: CompanionId, places: &Places) -> Option<File> {
+    pub fn open(
+        &self,
+        id: CompanionId,
+        given: &GivenCompanions,
+        places: Option<&Places>,
+    ) -> Option<File> {
         let named = self.named.iter().find(|named| named.id == id)?;
+        self.find(named, given, places).map(|(_, file)| file)
+    }
+
+    fn find(
+        &self,
+        named: &NamedCompanion,
+        given: &GivenCompanions,
+        places: Option<&Places>,
+    ) -> Option<(Companion, File)> {
+        let given = given.0.get(&named.id);
+        let given = given.and_then(|path| unpacked(local::open_regular(path)?).ok());
+        let places = places.map(|places| self.paths(named, places)).unwrap_or_default();
+        let here = places.iter().filter_map(|path| local::open_regular(path));
+        given.into_iter().chain(here).find_map(|file| {
+            let companion = Companion::of(identity::image(&file).ok()??).ok()?;
+            companion.is(named.id).then_some((companion, file))
+        })
+    }
+
+    /// Where one may lie on this machine, best first.
+    fn paths(&self, named: &NamedCompanion, places: &Places) -> Vec<PathBuf> {
         let of = || self.of.iter().map(PathBuf::as_path);
-        let mut paths = places.companions(self.build, id);
-        match id {
+        let mut paths = places.companions(self.build, named.id);
+        match named.id {
             CompanionId::Unit(_) => {
                 paths.extend(of().flat_map(packages_of));
                 // What a page asks for it uses, so nothing doubtful is handed out.
@@ -61,11 +106,7 @@ impl Companions {
                 paths.extend(folders.map(|folder| folder.join(&named.path)));
             }
         }
-        paths.into_iter().find_map(|path| {
-            let file = local::open_regular(&path)?;
-            let companion = Companion::of(identity::image(&file).ok()??).ok()?;
-            companion.is(id).then_some(file)
-        })
+        paths
     }
 }
 

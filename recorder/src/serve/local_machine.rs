@@ -24,7 +24,7 @@ use super::kept_files::{Asked, KeptFiles};
 use super::route::LocalFile;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::Artifact;
-use crate::images::companions::Companions;
+use crate::images::companions::{Companions, GivenCompanions};
 use crate::images::kernel::KernelPlaces;
 use crate::images::kernel_copies::KernelCopies;
 use crate::images::local::{self, Holding, Located, Places};
@@ -133,7 +133,6 @@ impl LocalMachine {
 
     /// A file that the debug information of a build names by this id. The page says neither path nor name.
     fn find_companion(&self, build: BuildId, id: CompanionId) -> Option<File> {
-        let places = self.places.as_ref()?;
         let known = self.companions().get(&build).cloned();
         let companions = known.or_else(|| {
             let dwarf = self.open(build, Holding::Dwarf)?;
@@ -148,7 +147,7 @@ impl LocalMachine {
             known.insert(build, Arc::clone(&read));
             Some(read)
         })?;
-        companions.open(id, places)
+        companions.open(id, &self.named.companions, self.places.as_ref())
     }
 
     fn companions(&self) -> MutexGuard<'_, HashMap<BuildId, Arc<Companions>>> {
@@ -268,6 +267,7 @@ impl ToldRecording {
 #[derive(Default)]
 struct NamedFiles {
     builds: HashMap<BuildId, Vec<PathBuf>>,
+    companions: GivenCompanions,
     without_id: Vec<PathBuf>,
     /// Of those without a build-id. Reading them whole takes a moment, so it is done when the page
     /// asks for such a file.
@@ -294,8 +294,12 @@ impl NamedFiles {
     /// `None` if it is no image.
     fn add(&mut self, path: PathBuf) -> Option<()> {
         let file = unpacked(local::open_regular(&path)?).ok()?;
-        match identity::image(&file).ok()??.build_id() {
+        let image = identity::image(&file).ok()??;
+        let id = image.build_id();
+        let is_companion = self.companions.add(image, &path).is_ok();
+        match id {
             Some(id) => self.builds.entry(id).or_default().push(path),
+            None if is_companion => {}
             None => self.without_id.push(path),
         }
         Some(())

@@ -9,6 +9,7 @@ use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perf;
 use perftab_tests::perftab_at;
+use perftab_tests::program::is_installed;
 use perftab_tests::servers::Viewer;
 use serde_json::Value;
 
@@ -134,6 +135,7 @@ fn b45_units_that_were_split_off_are_packed_and_stored() {
     let listed = shell(&folder, "tar tzf all.tar.gz");
     assert!(listed.lines().any(|line| line.ends_with(&format!("ebb/{ID}/unit/{id}"))), "{listed}");
     run(&["buildid", "store", recording]);
+    fs::rename(folder.join("unit/abcde.dwo"), folder.join("given.dwo")).expect("it is there");
     fs::remove_dir_all(folder.join("unit")).expect("it is there");
     assert!(names(&[]).contains("innermost"), "from the cache: {:?}", names(&[]));
     let elsewhere = TestFolder::new();
@@ -142,4 +144,23 @@ fn b45_units_that_were_split_off_are_packed_and_stored() {
     assert!(names(&["--no-local", "--image", archive]).contains("innermost"));
     shell(&elsewhere, &format!("tar xzf {archive}"));
     assert!(names(&cache).contains("innermost"), "unpacked into a cache");
+
+    // Wherever it is, and whatever it is called, also in a package; and without anything else of this machine.
+    let program = program.to_str().expect("UTF-8");
+    let mut all = vec!["given.dwo"];
+    if is_installed(test, "llvm-dwp") {
+        shell(&folder, "llvm-dwp given.dwo -o given.dwp");
+        all.push("given.dwp");
+    }
+    for given in all {
+        let given = folder.join(given);
+        let given = given.to_str().expect("UTF-8");
+        let images = ["--no-local", "--image", program, "--image", given];
+        let packed =
+            run(&[&["buildid", "archive", recording, "-o", archive], &images[..]].concat());
+        assert!(packed.status.code().is_some_and(|code| code < 2), "{packed:?}");
+        assert!(names(&["--no-local", "--image", archive]).contains("innermost"), "{given}");
+        let viewer = Viewer::start(&images);
+        assert_eq!(viewer.get(&format!("/local/buildid/{ID}/unit/{id}")).status, 200, "{given}");
+    }
 }

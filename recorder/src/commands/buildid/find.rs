@@ -17,7 +17,7 @@ use super::targets::Target;
 use crate::buildid_cache::{Bytes, Cache, CachedFile, Part, Proof, key_of};
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, Fetched, Patience};
-use crate::images::companions::Companions;
+use crate::images::companions::{Companions, GivenCompanions};
 use crate::images::download::{self, Job};
 use crate::images::kernel::KernelPlaces;
 use crate::images::local::{self, Places};
@@ -33,6 +33,8 @@ pub struct Finder {
     client: Arc<Client>,
     /// Files that the user named, and what they are.
     named: Vec<(Identity, PathBuf)>,
+    /// Those of them that debug information may name.
+    companions: GivenCompanions,
     /// Roots of containers that still run.
     roots: Vec<PathBuf>,
     kernel_places: KernelPlaces,
@@ -106,6 +108,7 @@ impl Finder {
     /// Fails only if a file or folder named by `--image` can't be read.
     pub fn new(args: &ImageArgs, session: &Session, stop: Stop) -> anyhow::Result<Self> {
         let mut named = Vec::new();
+        let mut companions = GivenCompanions::default();
         for path in &args.image {
             let metadata =
                 fs::metadata(path).with_context(|| format!("--image {}", path.display()))?;
@@ -113,7 +116,11 @@ impl Finder {
                 true => folders::files_below(path),
                 false => vec![path.clone()],
             };
-            named.extend(files.into_iter().filter_map(|path| Some((identity_at(&path)?, path))));
+            for path in files {
+                let Some(image) = image_at(&path) else { continue };
+                let image = companions.add(image, &path).err();
+                named.extend(image.and_then(|image| Some((image.identity()?, path))));
+            }
         }
         let dir = args.cache.buildid_dir.as_deref();
         Ok(Self {
@@ -122,6 +129,7 @@ impl Finder {
                 .then(|| Places::of_this_machine(args.cache.buildid_dir.as_deref())),
             client: Arc::new(Client::new(args, Patience::OfCommand)),
             named,
+            companions,
             roots: if args.no_local { Vec::new() } else { roots::foreign_roots(session) },
             kernel_places: KernelPlaces::new(
                 Path::new("/"),
@@ -157,15 +165,15 @@ impl Finder {
         pieces
     }
 
-    /// What the debug information of these files names, as far as it is on this machine: one file after the other, as
-    /// there may be thousands.
+    /// What the debug information of these files names, as far as the user named it or it is on this machine: one file
+    /// after the other, as there may be thousands.
     pub fn companions(
         &self,
         target: &Target,
         pieces: &[Piece],
         each: &mut dyn FnMut(Piece) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let (Some(places), Some(build)) = (&self.places, target.key()) else { return Ok(()) };
+        let Some(build) = target.key() else { return Ok(()) };
         let files = pieces.iter().filter_map(|piece| match &piece.content {
             Content::File(file) => Some(file),
             Content::Memory(_) => None,
@@ -173,7 +181,7 @@ impl Finder {
         for image in files.filter_map(|file| identity::image(file).ok()?) {
             let paths = target.paths().map(Path::to_owned).collect();
             let companions = Companions::of(&image, build, paths);
-            for (id, file) in companions.open_all(places) {
+            for (id, file) in companions.open_all(&self.companions, self.places.as_ref()) {
                 each(Piece { part: Part::Companion(id), content: Content::File(file) })?;
             }
         }
@@ -262,9 +270,9 @@ impl Finder {
     }
 }
 
-/// What a file is, unpacked if it is packed; `None` if it does not say.
-fn identity_at(path: &Path) -> Option<Identity> {
-    identity::of(&unpacked(local::open_regular(path)?).ok()?)
+/// A file, unpacked if it is packed; `None` if it is no image.
+fn image_at(path: &Path) -> Option<Image> {
+    identity::image(&unpacked(local::open_regular(path)?).ok()?).ok()?
 }
 
 /// Whether a file of another build is worth a word.
