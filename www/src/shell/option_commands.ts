@@ -4,7 +4,18 @@ import type { Signal } from "@preact/signals";
 import { requestFetch, unasked } from "../ledger/debuginfod.ts";
 import { order } from "../ledger/state.ts";
 import { shareOpen, shareTab } from "../share/links.ts";
-import { dock, dockOpen, groupBy, shownGroup, functionsOrder, ledgerFull, phase, query, view } from "../state/app.ts";
+import {
+  dock,
+  dockOpen,
+  groupBy,
+  hasAccesses,
+  shownGroup,
+  functionsOrder,
+  ledgerFull,
+  phase,
+  query,
+  view,
+} from "../state/app.ts";
 import type { Command } from "../state/commands.ts";
 import { step } from "../state/history.ts";
 import { density } from "../state/layout.ts";
@@ -175,6 +186,19 @@ function functions(): Command[] {
       now: () => shownGroup.value,
       choose: (value) => step(() => groupBy(value)),
       isOffered: isTable,
+    }),
+    ...commandsOf({
+      label: "Group by",
+      choices: [
+        ["object", "data, by object"],
+        ["level", "data, by level"],
+        ["snoop", "data, by snoop"],
+        ["tlb", "data, by TLB"],
+        ["locked", "data, by lock"],
+      ],
+      now: () => shownGroup.value,
+      choose: (value) => step(() => groupBy(value)),
+      isOffered: () => isTable() && hasAccesses.value,
     }),
     ...commandsOf({
       label: "Sort by",
