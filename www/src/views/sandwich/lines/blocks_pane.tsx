@@ -1,7 +1,7 @@
 // The basic blocks of a function: how often each ran, and how it was left.
 
 import type { JSX } from "preact";
-import type { BranchBlocks } from "../../../session/types.ts";
+import type { BranchBlock, BranchBlocks } from "../../../session/types.ts";
 import { query } from "../../../state/app.ts";
 import { count, countSamples, percent } from "../../../state/format.ts";
 import { showFunction } from "../../find_function.ts";
@@ -93,7 +93,7 @@ function Head(): JSX.Element {
     <>
       <span
         role="columnheader"
-        class="number"
+        class="number block-share"
         title="Of blocks: share of all times that blocks of the function ran. Below: of the block"
       >
         Share
@@ -123,7 +123,7 @@ function Cells({ row, all, heaviest }: { row: BlockRow; all: number; heaviest: n
   const { taken, mispredicted } = row.kind === "way" ? row.way : isBlock ? block : { taken: 0, mispredicted: 0 };
   return (
     <>
-      <span role="gridcell" class={step >= 4 ? "number strong" : "number"}>
+      <span role="gridcell" class={step >= 4 ? "number block-share strong" : "number block-share"}>
         {percent(part)}
       </span>
       <span class={isBlock ? "hot-bar" : ""} aria-hidden="true">
@@ -139,16 +139,22 @@ function Cells({ row, all, heaviest }: { row: BlockRow; all: number; heaviest: n
         {taken > 0 ? percent(share(mispredicted, taken)) : ""}
       </span>
       <span role="gridcell" class="number cycles">
-        {isBlock && block.timed > 0 ? (block.cycles / block.timed).toFixed(1) : ""}
+        {isBlock && averageOf(block)}
       </span>
     </>
   );
 }
 
+/** Cycles, where they are known. */
+function averageOf({ cycles, timed }: BranchBlock): string | null {
+  return timed > 0 ? (cycles / timed).toFixed(1) : null;
+}
+
 /** What there may be no room for. */
-function titleOf({ kind, times, block: { file, cycles, timed } }: BlockRow): string {
-  const average = timed > 0 ? `, ${(cycles / timed).toFixed(1)} cycles on average` : "";
-  return kind === "block" ? [`${count(times)} times${average}`, file ?? ""].join("\n").trim() : `${count(times)} times`;
+function titleOf({ kind, times, block }: BlockRow): string {
+  const average = averageOf(block);
+  const took = average === null ? "" : `, ${average} cycles on average`;
+  return kind === "block" ? [`${count(times)} times${took}`, block.file ?? ""].join("\n").trim() : `${count(times)} times`;
 }
 
 function What({ row }: { row: BlockRow }): JSX.Element {
