@@ -196,6 +196,47 @@ scene(
 );
 
 scene(
+  "a27 a function that only branches lead to has its basic blocks",
+  async () => {
+    const copy = parts.path("walk_alone.perf.data");
+    const task = { pid: 10, tid: 10, name: "walker10" };
+    const inWalk = all.filter(({ at }) => at < STEP * unit);
+    assert.ok(inWalk.length > 5 && inWalk.some(({ ran }) => ran.some(([at]) => at === STEP)));
+    const written = inWalk.map(({ time, at, branches }) => ({ task, time, cpu: 0, weight: 1, at, branches }));
+    writeRecording(copy, library, [task], written, true);
+    const tab = await open("", { initPath: axe }, copy);
+    const { page } = tab;
+    await showLines(tab, "walk");
+    await blocksOf(page, "walk").getByRole("button", { name: "to step" }).click();
+    await blocksOf(page, "step").waitFor();
+    const calls = inWalk.flatMap(({ ran }) => ran).filter(([, to]) => to === EVEN);
+    const [block] = await rowsOf(tab, "step");
+    assert.equal(block.times, calls.filter(([at]) => at === STEP + 1).length);
+    await page.getByText("of step: none, as no samples of it are shown").waitFor();
+    assert.deepEqual(await tab.findings(), []);
+    await tab.pictures("a27-without-samples");
+    await page.getByRole("combobox", { name: "Show as" }).selectOption("flame");
+    await page.getByRole("status").getByRole("button", { name: "Show basic blocks" }).click();
+    await blocksOf(page, "step").waitFor();
+    // Shares go where there is no room for them; cycles stay.
+    const [shares, cycles] = [".block-share", ".cycles"].map((those) =>
+      blocksOf(page, "step").locator(`.rows-body ${those}`).first(),
+    );
+    for (const [width, isWide] of [
+      [1900, true],
+      [420, false],
+    ]) {
+      await page.setViewportSize({ width, height: 900 });
+      await shares.waitFor({ state: isWide ? "visible" : "hidden" });
+      assert.match(await cycles.innerText(), /^[234]\.\d$/);
+      assert.ok(await cycles.isVisible());
+    }
+    await tab.close();
+  },
+  { tier: "all" },
+);
+
+scene(
   "a27 a recording that cannot be read again is asked for",
   async () => {
     const copy = parts.path("gone.perf.data");

@@ -153,6 +153,41 @@ describe("data", () => {
   });
 
   scene(
+    "a26 files that only data is in are fetched, too",
+    async () => {
+      if (!isInstalled("perf")) return console.log("SKIPPED: data: perf is not installed");
+      const [pages, main] = [parts.path("pages.c"), parts.path("reader.c")];
+      writeFileSync(pages, "char wide[80 * 4096] = {1}; int unused(void) { return wide[7]; }");
+      writeFileSync(
+        main,
+        `extern char wide[80 * 4096];
+        int main(void) {
+          for (int at = 0; at < 80; at++) wide[at * 4096] = 1;
+          return wide[5];
+        }`,
+      );
+      const [library, program] = [parts.path("pages", "libpages.so"), parts.path("reader", "reader")];
+      const linked = ["-g", "-O1", "-Wl,--build-id=sha1"];
+      // Nothing runs in it.
+      run("gcc", [...linked, "-shared", "-fPIC", "-nostdlib", "-o", library, pages]);
+      // Its address is asked for, so that the library keeps its data.
+      run("gcc", [...linked, "-fPIE", "-mno-direct-extern-access", "-o", program, main, library]);
+      const recording = parts.perf("library.perf.data", ["-e", "page-faults:u", "-c", "1", "-d", "--buildid-mmap"], [program]);
+      const tab = await Tab.open(await parts.view(recording));
+      const { page } = tab;
+      await tab.opened();
+      await tab.view(/Functions/);
+      await tab.settled();
+      assert.equal(await page.locator(".dso-row", { hasText: "libpages.so" }).count(), 0);
+      await dataButton(page).click();
+      await page.locator(".data .row").filter({ hasText: "wide" }).filter({ hasText: "libpages.so" }).waitFor();
+      await tab.status("libpages.so", "matched");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
+
+  scene(
     "a26 nothing of it is offered where there is none: in other recordings, in links",
     async () => {
       const tab = await open(loads);

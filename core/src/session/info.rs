@@ -310,7 +310,8 @@ pub struct DsoRow {
     /// Samples that it is anywhere in.
     #[serde(serialize_with = "serialize_weight")]
     pub samples: u64,
-    /// False if no sample touches it: nobody looks for its file, so that its status says nothing.
+    /// False if no sample touches it with its stack, or, once these were read and looked up, with its branches or its
+    /// data: nobody looks for its file, so that its status says nothing.
     pub sampled: bool,
     /// Of those that ended in it, samples that ended in code without a name.
     #[serde(serialize_with = "serialize_weight")]
@@ -428,13 +429,13 @@ impl Session {
 
     /// The ledger: every mapped file, most samples first.
     pub fn dsos(&self) -> Vec<DsoRow> {
-        let uses = &self.facts.uses;
         let samples = self.profile.recorded_samples();
         let unnamed = self.frame_uses.names(&self.profile, &self.symbols).unnamed_leaves;
         let listed = self.profile.dsos.iter().filter(|(_, dso)| coverage::is_listed(dso));
+        let touched = self.touched();
         let row = |(id, dso): (DsoId, _)| DsoRow {
             unnamed_leaf_samples: unnamed[id.index()],
-            ..self.dso_row(id, dso, uses[id.index()], samples)
+            ..self.dso_row(id, dso, touched(id, dso), samples)
         };
         let mut rows: Vec<DsoRow> = listed.map(row).collect();
         sort_by(&mut rows, |a, b| {
@@ -444,7 +445,18 @@ impl Session {
         rows
     }
 
-    fn dso_row(&self, id: DsoId, dso: &Dso, used: DsoUse, samples: u64) -> DsoRow {
+    /// Whether samples touch a DSO: with their stacks, or, where a file can be told to be its own, with anything.
+    fn touched(&self) -> impl Fn(DsoId, &Dso) -> bool {
+        let with_data = self.data.names.as_ref().map(|names| names.wanted()).unwrap_or_default();
+        move |id, dso| {
+            let is_in_stacks = self.facts.uses[id.index()].samples > 0;
+            let is_besides = || with_data.contains(&id) || self.in_branches.contains(&id);
+            is_in_stacks || dso.identity.is_some() && is_besides()
+        }
+    }
+
+    fn dso_row(&self, id: DsoId, dso: &Dso, sampled: bool, samples: u64) -> DsoRow {
+        let used = self.facts.uses[id.index()];
         let share = |part: u64| part as f64 / samples.max(1) as f64;
         let row = self.ledger.row(id);
         DsoRow {
@@ -466,7 +478,7 @@ impl Session {
             }),
             leaf_samples: used.leaf_samples,
             samples: used.samples,
-            sampled: used.samples > 0,
+            sampled,
             unnamed_leaf_samples: 0,
             leaf_share: share(used.leaf_samples),
             share: share(used.samples),
@@ -478,7 +490,7 @@ impl Session {
             made_by: row.toolchain.clone(),
             tried: row.tried.iter().map(shown_attempt).collect(),
             hints: match row.status {
-                _ if used.samples == 0 => Vec::new(),
+                _ if !sampled => Vec::new(),
                 Status::Embedded | Status::SelfNamed => Vec::new(),
                 // What has names may still lack lines, and a debug file has them.
                 Status::Matched if row.holds().inlines => Vec::new(),
@@ -506,15 +518,12 @@ impl Session {
     /// with data that was accessed.
     pub fn wanted(&self) -> Vec<WantedDso> {
         let uses = &self.facts.uses;
-        let with_data = self.data.names.as_ref().map(|names| names.wanted()).unwrap_or_default();
+        let touched = self.touched();
         let mut wanted: Vec<WantedDso> = self
             .profile
             .dsos
             .iter()
-            .filter(|(id, _)| {
-                let is_sampled = uses[id.index()].samples > 0;
-                is_sampled || with_data.contains(id) || self.in_branches.contains(id)
-            })
+            .filter(|&(id, dso)| touched(id, dso))
             .filter(|&(id, _)| {
                 matches!(
                     self.ledger.row(id).status,

@@ -102,9 +102,16 @@ function hold(files: readonly File[], { notUsed }: DropReport): void {
 
 /** Names what was fetched, and asks the session again for what names change. */
 export async function refreshNames(): Promise<void> {
+  if (await nameAndUnwind()) {
+    reachesMore.value += 1;
+  }
+}
+
+/** Whether stacks have become longer. */
+async function nameAndUnwind(): Promise<boolean> {
   const present = session.peek();
   if (present === null) {
-    return;
+    return false;
   }
   const isUnwound = await unwind(present);
   await present.call("nameFrames", {});
@@ -116,14 +123,18 @@ export async function refreshNames(): Promise<void> {
     }
     showFacts(present, facts);
   });
-  if (isUnwound) {
-    reachesMore.value += 1;
-  }
+  return isUnwound;
 }
 
 /** Names what branches lead to, too. */
 export async function nameBranches(): Promise<void> {
-  await refreshNames();
+  await nameAndUnwind();
+  reachesMore.value += 1;
+}
+
+/** Data was looked up: shows which files it is in, too. */
+export async function showDataFiles(present: Session): Promise<void> {
+  await renewFacts(present, (facts) => showFacts(present, facts));
   reachesMore.value += 1;
 }
 
@@ -136,7 +147,7 @@ export async function guessCallers(guesses: CallerGuesses): Promise<void> {
   await refreshNames();
 }
 
-/** Changes when stacks have become longer, or branches were read: they may have reached code that nothing was known of. */
+/** Changes when stacks have become longer, branches were read or data was looked up: they may have reached code that nothing was known of. */
 export const reachesMore = signal(0);
 
 /** Unwinds what can be; the recording is read once more for that. */

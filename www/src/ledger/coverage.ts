@@ -131,7 +131,7 @@ export interface LedgerGroups {
  */
 export function ledgerGroups(rows: readonly DsoRow[], order: LedgerOrder, coverage: Coverage | null): LedgerGroups {
   const isMemory = (row: DsoRow): boolean => row.kind === "anon" && !isNamed(row);
-  const sampled = rows.filter((row) => row.samples > 0);
+  const sampled = rows.filter((row) => row.sampled);
   const areas = sampled.filter(isMemory);
   const isOne = areas.length >= LEAST_TOGETHER;
   const touched = isOne ? sampled.filter((row) => !isMemory(row)) : sampled;

@@ -43,7 +43,7 @@ export const fetchable = computed<DsoRow[]>(() => dsos.value.filter(isFetchable)
 /** Without a server known, the first click asks for one. */
 export function isFetchable(row: DsoRow): boolean {
   const canBeAsked = row.identity === "gnu" || serversFor(row).length > 0;
-  return (isWanted(row) || mayHaveLines(row)) && canBeAsked && row.samples > 0;
+  return (isWanted(row) || mayHaveLines(row)) && canBeAsked && row.sampled;
 }
 
 /** What the core says of a file that lacks nothing. */
@@ -124,7 +124,7 @@ export function fetchUnasked(): void {
   startFetch(unasked.value.filter((row) => serversToAsk(row).some(isAllowed)).map((row) => row.id));
 }
 
-/** The DSOs that stacks and branches had reached when files were asked for last. */
+/** The DSOs that stacks, branches and data had reached when files were asked for last. */
 let reached: ReadonlySet<number> = new Set();
 
 reachesMore.subscribe((times) => {

@@ -75,7 +75,8 @@ export const ledgerRows = computed<readonly DsoRow[]>(() => {
   const shares = new Map(part.dsos.map((share) => [share.dso, share]));
   return dsos.value.map((row) => {
     const { leafSamples = 0, samples = 0, unnamedLeafSamples = 0 } = shares.get(row.id) ?? {};
-    const counted = { leaf_samples: leafSamples, samples, unnamed_leaf_samples: unnamedLeafSamples };
+    const sampled = samples > 0;
+    const counted = { leaf_samples: leafSamples, samples, sampled, unnamed_leaf_samples: unnamedLeafSamples };
     return { ...row, ...counted, leaf_share: leafSamples / all, share: samples / all };
   });
 });

@@ -1,11 +1,12 @@
 // Memory accesses by what they were of, in the place of the functions table: cost, accesses, what one cost, and the object.
 // Rows are no functions, and are selected here only.
 
-import { signal, useSignalEffect } from "@preact/signals";
+import { computed, signal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
+import { showDataFiles } from "../ledger/admit.ts";
 import type { Session } from "../session/client.ts";
 import type { AccessRows, FunctionsOrder, Query } from "../session/types.ts";
-import { functionsOrder, namesGeneration, phase, query, selection, session } from "../state/app.ts";
+import { dsos, functionsOrder, namesGeneration, phase, query, selection, session } from "../state/app.ts";
 import { count, percent } from "../state/format.ts";
 import type { DataGroup } from "../state/url.ts";
 import type { EmptyWords } from "./empty.ts";
@@ -41,9 +42,17 @@ const model = new LoadedRows<Question, AccessRows>(({ session: asked, query: of,
 /** Changes when data has got names. */
 const dataNames = signal(0);
 
+/** Changes when a file comes: of a DSO that only data is in, no other name changes then. */
+const filesHere = computed(() =>
+  dsos.value.flatMap(({ id, image, gives }) => (image === null ? [] : [id, image, gives])).join("\n"),
+);
+
 async function nameData(asked: Session): Promise<void> {
   if (await asked.call("nameData", {})) {
     dataNames.value += 1;
+  }
+  if (session.peek() === asked) {
+    await showDataFiles(asked);
   }
 }
 
@@ -59,6 +68,7 @@ export function DataTable({ group }: { group: DataGroup }): JSX.Element {
   // Files that come later are asked, too. If their worker dies, data keeps its addresses, and the ledger says why.
   useSignalEffect(() => {
     void namesGeneration.value;
+    void filesHere.value;
     if (group === "object" && session.value !== null && phase.value.kind === "open") {
       nameData(session.value).catch(() => {});
     }

@@ -1,7 +1,7 @@
 // The function between its callers and its callees: the selected one, and what is known of it.
 
 import type { ReadonlySignal } from "@preact/signals";
-import { computed, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
 import type { CallOptions, Session } from "../../session/client.ts";
 import type { CallNodeDetail, FunctionRef, Query, SandwichFacts } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
@@ -15,6 +15,11 @@ export const centre = signal<FunctionRef | null>(null);
 
 /** null while it is asked, or where nothing of it is shown. */
 export const facts = signal<SandwichFacts | null>(null);
+
+/** Of which function no sample is shown, as far as it has been asked. */
+const without = signal<FunctionRef | null>(null);
+/** True for a function that branches alone lead to, say. */
+export const isWithoutSamples = computed(() => centre.value !== null && without.value === centre.value);
 
 export const sides: Readonly<Record<Side, ReadonlySignal<Query | null>>> = {
   callers: computed(() => around("callers")),
@@ -71,8 +76,11 @@ interface FactsQuestion {
 
 const answers = latest<FactsQuestion, SandwichFacts | null>({
   ask: ({ session, query, reference }, { signal }) => session.call("sandwich", { query, function: reference }, { signal }),
-  deliver: (answer, { query: asked }) => {
-    facts.value = answer;
+  deliver: (answer, { query: asked, reference }) => {
+    batch(() => {
+      facts.value = answer;
+      without.value = answer === null ? reference : null;
+    });
     const chosen = selection.peek();
     const isMissing = chosen?.callNode === null && chosen.functionId === answer?.functionId;
     if (answer !== null && isMissing && asked === query.peek() && asked.direction === "callees") {

@@ -1,13 +1,14 @@
 // A function between what calls it and what it calls, and below them the paths that lead to it.
 
 import { useComputed } from "@preact/signals";
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
 import { applyTransform } from "../../shell/transforms.ts";
-import type { CallTreeRows, SandwichFacts } from "../../session/types.ts";
+import type { CallTreeRows, FunctionRef, SandwichFacts } from "../../session/types.ts";
 import { linesOf, query, selection } from "../../state/app.ts";
 import { percent } from "../../state/format.ts";
+import { labelOfFunction } from "../../state/function_words.ts";
 import { GraphPane } from "../flame/graph_pane.tsx";
 import { FlameModel } from "../flame/model.ts";
 import { useTreeMirror } from "../flame/tree_mirror.ts";
@@ -20,9 +21,10 @@ import { TreeTable } from "../rows/tree_table.tsx";
 import { Choice } from "../view_options.tsx";
 import { idAt, nameClass, share, swatchClass } from "../words.ts";
 import type { Side } from "./centre.ts";
-import { centre, facts, followCentre } from "./centre.ts";
+import { centre, facts, followCentre, isWithoutSamples } from "./centre.ts";
 import { Inlined } from "./inlined.tsx";
 import { BlocksPane } from "./lines/blocks_pane.tsx";
+import { hasBranches } from "./lines/blocks_state.ts";
 import { basisWords, LinesPane, useLines } from "./lines/lines_pane.tsx";
 import { setLines } from "./lines/state.ts";
 import { sideHost } from "./side_host.ts";
@@ -35,7 +37,11 @@ export function Sandwich(): JSX.Element {
     return <EmptyMessage words="Select a function to see what calls it and what it calls." />;
   }
   if (known === null) {
-    return <EmptyMessage words="No samples of the selected function are shown." />;
+    return isWithoutSamples.value && hasBranches.value ? (
+      <OfBranchesAlone of={centre.value} />
+    ) : (
+      <EmptyMessage words={NO_SAMPLES} />
+    );
   }
   const { totalWeight, parts } = known;
   const name = markedName(known.name, known.flags);
@@ -99,12 +105,39 @@ function Draw(): JSX.Element {
   );
 }
 
-function EmptyMessage({ words }: { words: string }): JSX.Element {
+function EmptyMessage({ words, children }: { words: string; children?: ComponentChildren }): JSX.Element {
   return (
     <section class="sandwich sandwich-empty" aria-label="Callers and callees">
       <p class="view-empty" role="status">
         {words}
+        {children}
       </p>
+    </section>
+  );
+}
+
+const NO_SAMPLES = "No samples of the selected function are shown.";
+
+/** Branches may lead to a function in which no sample was taken. */
+function OfBranchesAlone({ of }: { of: FunctionRef }): JSX.Element {
+  if (linesOf.value === null) {
+    return (
+      <EmptyMessage words={`${NO_SAMPLES} Branches may lead to it.`}>
+        <button type="button" onClick={() => setLines(of)}>
+          Show basic blocks
+        </button>
+      </EmptyMessage>
+    );
+  }
+  const name = labelOfFunction(of);
+  return (
+    <section class="sandwich" aria-label={`Lines of ${name}`}>
+      <header class="part-head">
+        <h3>Lines</h3>
+        <p>of {name}: none, as no samples of it are shown</p>
+        <Draw />
+      </header>
+      <BlocksPane name={name} />
     </section>
   );
 }

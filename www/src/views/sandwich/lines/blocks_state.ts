@@ -9,7 +9,7 @@ import type { BranchBlocks, FunctionRef, Query } from "../../../session/types.ts
 import { info, linesOf, namesGeneration, query, session } from "../../../state/app.ts";
 import { runTask } from "../../../state/tasks.ts";
 import { latest } from "../../latest.ts";
-import { centre, facts } from "../centre.ts";
+import { centre, facts, isWithoutSamples } from "../centre.ts";
 import { rowsOf } from "./blocks.ts";
 import { isForcedName } from "./hot_lines.ts";
 
@@ -23,6 +23,9 @@ export type Blocks =
 export const blocks = signal<Blocks | null>(null);
 
 export const blockRows = computed(() => (blocks.value?.kind === "known" ? rowsOf(blocks.value.of) : []));
+
+/** Whether branches were recorded. */
+export const hasBranches = computed(() => (info.value?.branch_stacks ?? 0) > 0);
 
 /** False once the user has cancelled, until they ask for them. */
 const isWanted = signal(true);
@@ -122,8 +125,8 @@ export function readAgain(): void {
 
 function ask(): void {
   const [asked, reference, known] = [session.value, centre.value, facts.value];
-  const hasBranches = (info.value?.branch_stacks ?? 0) > 0;
-  if (!hasBranches || asked === null || reference === null || linesOf.value === null || known === null || isForcedName(known)) {
+  const mayHave = known === null ? isWithoutSamples.value : !isForcedName(known);
+  if (!hasBranches.value || asked === null || reference === null || linesOf.value === null || !mayHave) {
     answers.drop();
     stopReading();
     blocks.value = null;
