@@ -1,8 +1,11 @@
-//! What it costs to unwind copies of stacks, beside a `perf report` that unwinds none, and how far that goes.
+//! What it costs to unwind copies of stacks, beside a `perf report` that unwinds none, what it costs in the page, and
+//! how far it goes.
 
 use super::goals::Row;
+use super::viewer::{measure, median_of};
 use super::{Cost, PERF_REPORT, cost};
-use crate::steps::{output, step};
+use crate::finish::Finish;
+use crate::steps::{output, step, target};
 use anyhow::Result;
 use serde_json::Value;
 use std::fs;
@@ -36,12 +39,29 @@ pub fn goals(binary: &Path, recording: &Path, runs: usize) -> Result<Vec<Row>> {
         "    {megabytes:.0} MB: {:.2} and {:.2} s of CPU, {:.0} and {:.0} MiB",
         ours.cpu_seconds, theirs.cpu_seconds, ours.peak_mib, theirs.peak_mib
     );
+    let in_page = in_page(recording, runs)?;
     Ok(vec![
         Row::ratio(
             format!("stack dumps of {megabytes:.0} MB, unwound / perf report without, CPU"),
             ours.cpu_seconds / theirs.cpu_seconds,
             0.5,
         ),
+        Row::number("stack dumps: unwound by the page's WebAssembly, a sample", in_page, 6.7, "µs"),
         Row::number("stack dumps: not unwound to root or end", 100.0 * stopped / samples, 0.5, "%"),
     ])
+}
+
+/// Microseconds that the page's WebAssembly takes for each sample, with the binaries that perf lists. Each run is a
+/// process of its own: in a tab, too, the WebAssembly is new.
+fn in_page(recording: &Path, runs: usize) -> Result<f64> {
+    let listed = output(Command::new("perf").args(["buildid-list", "-i"]).arg(recording))?;
+    let paths = listed.lines().filter_map(|line| line.split_once(' ')).map(|(_, path)| path);
+    let binaries = target("bench/binaries.txt");
+    fs::write(&binaries, paths.collect::<Vec<_>>().join("\n"))?;
+    let facade = Finish::Shipped.folder("wasm-bound");
+    let measured = step("Unwind with the page's WebAssembly", || {
+        let run = |_| measure("measure_unwinding.mjs", &[&facade, recording, &binaries], 1);
+        (0..runs).map(run).collect::<Result<Vec<_>>>()
+    })?;
+    Ok(median_of(&measured.concat(), "unwindMicros").unwrap_or(f64::NAN))
 }

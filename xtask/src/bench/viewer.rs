@@ -114,7 +114,8 @@ pub fn goals(large: &Path, huge: &Path, runs: usize) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn median_of(runs: &[Value], key: &str) -> Option<f64> {
+/// What the runs of a script say of this key.
+pub fn median_of(runs: &[Value], key: &str) -> Option<f64> {
     let values: Vec<f64> = runs.iter().filter_map(|run| run[key].as_f64()).collect();
     (!values.is_empty()).then(|| median(values))
 }

@@ -1,0 +1,66 @@
+// Unwinds the stacks of a recording with the page's WebAssembly, in Node, and prints what it took, one JSON line a run:
+//
+//   node measure_unwinding.mjs FAÇADE_FOLDER RECORDING BINARIES RUNS
+//
+// BINARIES is a file with a path on each line. The time is that of the whole second reading: the bytes, the tables of the
+// binaries, the walk, and what the session takes in. V8 compiles better code meanwhile, as in a tab.
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { pathToFileURL } from "node:url";
+
+const [facade, recording, binaries, runs] = process.argv.slice(2);
+const { Images, Offer, Opening, Rereading, initSync } = await import(pathToFileURL(join(facade, "perftab_web.js")));
+initSync({ module: readFileSync(join(facade, "perftab_web_bg.wasm")) });
+
+/** As the page pushes them. */
+const BLOCK = new Uint8Array(1 << 20);
+/** An offer goes on for so many bytes at once. */
+const OFFERED = 64 << 20;
+
+const source = sourceOf(recording);
+const paths = readFileSync(binaries, "utf8").split("\n").filter(existsSync);
+
+for (let run = 0; run < Number(runs); run++) {
+  const opening = new Opening([source]);
+  pump(opening);
+  const { samples } = opening;
+  const session = opening.finish();
+  const images = new Images(session.dsoTable());
+  for (const path of paths) {
+    const binary = sourceOf(path);
+    const offer = new Offer(path, binary);
+    while (!offer.step(images, OFFERED).report) {}
+    offer.free();
+    binary.close();
+  }
+  session.takeFindings(images.takeFindings());
+  const start = performance.now();
+  for (const dso of session.unwindable()) {
+    session.takeUnwindTables(dso, images.unwindTables(dso));
+  }
+  const rereading = Rereading.unwinding(session, [source]);
+  pump(rereading);
+  rereading.finish(session);
+  const unwindMicros = (1000 * (performance.now() - start)) / samples;
+  console.log(JSON.stringify({ samples, unwindMicros }));
+  images.free();
+  session.free();
+}
+
+function pump(into) {
+  for (let wanted = into.wants(); wanted !== null; wanted = into.wants()) {
+    const count = readSync(source.file, BLOCK, 0, Math.min(BLOCK.length, wanted.length), wanted.offset);
+    into.push(BLOCK.subarray(0, count));
+  }
+}
+
+function sourceOf(path) {
+  const file = openSync(path);
+  const { size } = fstatSync(file);
+  const read = (offset, length) => {
+    const bytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, offset));
+  };
+  return { file, size, read, close: () => closeSync(file) };
+}
