@@ -109,6 +109,8 @@ export function zoomTo(callNode: number): void {
 /** Changes the state as one step that Back undoes. */
 export function step(change: () => void): void {
   writeDue();
+  // What changes now stands in the new entry, not in the one that is left.
+  rewriteFrom = performance.now() + REWRITE_EVERY_MS;
   batch(change);
   at += 1;
   [last, moving] = [at, false];
