@@ -152,7 +152,18 @@ test("what the page asks for first of a profile can be made before it does", () 
   assert.ok(steps.indexOf(true) > 1);
   assert.ok(steps.slice(steps.indexOf(true)).every((isMade) => isMade));
   // As the page spells it out (query_text.ts); more than looking at the tree does not fit into one row.
-  const none = { processes: [], threads: [], cpus: [], comms: [], dsos: [], own: [], steps: [], range: null, around: null };
+  const none = {
+    unnamed: "one-per-dso",
+    processes: [],
+    threads: [],
+    cpus: [],
+    comms: [],
+    dsos: [],
+    own: [],
+    steps: [],
+    range: null,
+    around: null,
+  };
   for (const [group, isThere] of [
     ["process", true],
     ["thread", false],

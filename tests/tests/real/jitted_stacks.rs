@@ -34,7 +34,7 @@ class Middle:
 
 def outer():
     middle = Middle()
-    return [middle.method(2000) for _ in range(100)]
+    return [middle.method(2000) for _ in range(400)]
 
 outer()
 ";
