@@ -21,6 +21,7 @@ import { step } from "../state/history.ts";
 import { density } from "../state/layout.ts";
 import { singleKeys } from "../state/single_keys.ts";
 import { theme } from "../state/theme.ts";
+import type { FunctionGroup } from "../state/url.ts";
 import { colourBy, rootAt, rowHeight, UNNAMED } from "../views/options.ts";
 import { setDirection, setGroup, setInlines, setUnnamed } from "../views/query_steps.ts";
 import { expandHottestPath } from "../views/rows/tree_model.ts";
@@ -173,33 +174,33 @@ function tree(): Command[] {
   ];
 }
 
+/** What rows of the functions table stand for. */
+function grouping(choices: Choice<FunctionGroup>["choices"], isOffered: () => boolean): Command[] {
+  const [now, choose] = [() => shownGroup.value, (group: FunctionGroup) => step(() => groupBy(group))];
+  return commandsOf({ label: "Group by", now, choices, choose, isOffered });
+}
+
 function functions(): Command[] {
   return [
-    ...commandsOf({
-      label: "Group by",
-      choices: [
+    ...grouping(
+      [
         ["function", "functions"],
         ["file", "source files"],
         ["dso", "DSOs"],
         ["thread", "threads"],
       ],
-      now: () => shownGroup.value,
-      choose: (value) => step(() => groupBy(value)),
-      isOffered: isTable,
-    }),
-    ...commandsOf({
-      label: "Group by",
-      choices: [
+      isTable,
+    ),
+    ...grouping(
+      [
         ["object", "data, by object"],
         ["level", "data, by level"],
         ["snoop", "data, by snoop"],
         ["tlb", "data, by TLB"],
         ["locked", "data, by lock"],
       ],
-      now: () => shownGroup.value,
-      choose: (value) => step(() => groupBy(value)),
-      isOffered: () => isTable() && hasAccesses.value,
-    }),
+      () => isTable() && hasAccesses.value,
+    ),
     ...commandsOf({
       label: "Sort by",
       choices: [
