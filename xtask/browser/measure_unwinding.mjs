@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
 
-const [facade, recording, binaries, runs] = process.argv.slice(2);
+const [facade, recording, listed, runs] = process.argv.slice(2);
 const { Images, Offer, Opening, Rereading, initSync } = await import(pathToFileURL(join(facade, "perftab_web.js")));
 initSync({ module: readFileSync(join(facade, "perftab_web_bg.wasm")) });
 
@@ -19,7 +19,7 @@ const BLOCK = new Uint8Array(1 << 20);
 const OFFERED = 64 << 20;
 
 const source = sourceOf(recording);
-const paths = readFileSync(binaries, "utf8").split("\n").filter(existsSync);
+const paths = readFileSync(listed, "utf8").split("\n").filter(existsSync);
 
 for (let run = 0; run < Number(runs); run++) {
   const opening = new Opening([source]);
@@ -27,12 +27,12 @@ for (let run = 0; run < Number(runs); run++) {
   const { samples } = opening;
   const session = opening.finish();
   const images = new Images(session.dsoTable());
-  for (const path of paths) {
-    const binary = sourceOf(path);
+  // They are read as long as there are images of them.
+  const binaries = paths.map((path) => ({ path, source: sourceOf(path) }));
+  for (const { path, source: binary } of binaries) {
     const offer = new Offer(path, binary);
     while (!offer.step(images, OFFERED).report) {}
     offer.free();
-    binary.close();
   }
   session.takeFindings(images.takeFindings());
   const start = performance.now();
@@ -46,6 +46,9 @@ for (let run = 0; run < Number(runs); run++) {
   console.log(JSON.stringify({ samples, unwindMicros }));
   images.free();
   session.free();
+  for (const { source: binary } of binaries) {
+    binary.close();
+  }
 }
 
 function pump(into) {

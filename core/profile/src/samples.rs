@@ -96,6 +96,14 @@ impl Samples {
         first..self.first_row_from(end).max(first)
     }
 
+    /// The rows of a time, if there are at most so many of them and rows are in the order of time.
+    pub fn rows_at(&self, time: u64, most: usize) -> Option<Range<usize>> {
+        let first = self.is_in_order().then(|| self.first_row_from(time))?;
+        let is_at = |row: &usize| self.time_nanos.get(*row) == Some(time);
+        let count = (first..).take_while(is_at).take(most + 1).count();
+        (count <= most).then_some(first..first + count)
+    }
+
     fn first_row_from(&self, time: u64) -> usize {
         let (mut from, mut to) = (0, self.len());
         while from < to {

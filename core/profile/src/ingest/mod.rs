@@ -281,6 +281,7 @@ impl Records {
         let mut without_dump = std::mem::take(&mut self.without_dump);
         // As if the copy were left out, so that records go on in the same order in every reading.
         let mut size = entry.bytes.len();
+        let mut served = None;
         let bytes = match dump {
             None => entry.bytes,
             Some(dump) => {
@@ -289,24 +290,34 @@ impl Records {
                     StackDumps::LeftOut => DumpUse::Done,
                     StackDumps::Shown => DumpUse::Waits,
                     StackDumps::ShownAtOnce(watcher) => {
-                        self.reader.dumped(entry.bytes).map_or(DumpUse::Waits, |it| watcher(&it))
+                        let sample = self.reader.dumped(entry.bytes);
+                        let dump_use = sample.map_or(DumpUse::Waits, |it| watcher(&it));
+                        if dump_use == DumpUse::Done {
+                            served = sample.and_then(|it| self.reader.served(&it));
+                        }
+                        dump_use
                     }
                 };
                 if waits == DumpUse::Waits && self.time_order.bytes() < MAX_DUMPS {
                     entry.bytes
                 } else {
                     self.reader.stack_dumps += u64::from(dump.len() > NO_STACK_DUMP.len());
-                    without_dump.clear();
-                    without_dump.extend_from_slice(&entry.bytes[..dump.start]);
-                    without_dump.extend_from_slice(&NO_STACK_DUMP);
-                    without_dump.extend_from_slice(&entry.bytes[dump.end..]);
+                    if served.is_none() {
+                        without_dump.clear();
+                        without_dump.extend_from_slice(&entry.bytes[..dump.start]);
+                        without_dump.extend_from_slice(&NO_STACK_DUMP);
+                        without_dump.extend_from_slice(&entry.bytes[dump.end..]);
+                    }
                     &without_dump
                 }
             }
         };
         let entry = Entry { bytes, ..entry };
-        match time {
-            Some(time) if time != 0 => self.hold(stream, Timed::Record(time, entry), size),
+        match (served, time) {
+            (Some(sample), _) => self.hold(stream, Timed::Sample(sample), size),
+            (None, Some(time)) if time != 0 => {
+                self.hold(stream, Timed::Record(time, entry), size);
+            }
             _ => self.reader.read(entry),
         }
         self.without_dump = without_dump;

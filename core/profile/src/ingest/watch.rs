@@ -27,7 +27,7 @@ pub type DumpWatcher = Box<dyn FnMut(&DumpedSample<'_>) -> DumpUse>;
 /// Whether a copy of a stack has served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DumpUse {
-    /// It is left out when the sample's turn comes.
+    /// The sample is left out when its turn comes, or shown without the copy.
     Done,
     /// It waits with its sample.
     Waits,
@@ -48,11 +48,12 @@ pub enum StackDumps {
 /// A sample with a copy of its stack before its turn.
 #[derive(Clone, Copy, Debug)]
 pub struct DumpedSample<'a> {
-    time_nanos: u64,
-    tid: u32,
-    event: EventId,
-    cpu: u16,
-    weight: u64,
+    pub(super) time_nanos: u64,
+    pub(super) pid: u32,
+    pub(super) tid: u32,
+    pub(super) event: EventId,
+    pub(super) cpu: u16,
+    pub(super) weight: u64,
     /// What follows the call chain.
     pub tail: SampleTail<'a>,
 }
@@ -65,13 +66,7 @@ impl DumpedSample<'_> {
     pub fn row_in(&self, profile: &Profile) -> Option<usize> {
         let Self { time_nanos, tid, event, cpu, weight, .. } = *self;
         let samples = &profile.samples;
-        if !samples.is_in_order() {
-            return None;
-        }
-        let rows = samples.rows_within(time_nanos, time_nanos.checked_add(1)?);
-        if rows.len() > MOST_OF_ONE_TIME {
-            return None;
-        }
+        let rows = samples.rows_at(time_nanos, MOST_OF_ONE_TIME)?;
         let is_it = |row: &usize| {
             samples.get(*row).is_some_and(|sample| {
                 (sample.event, sample.weight, sample.cpu) == (event, weight, cpu)
@@ -96,6 +91,7 @@ impl Reader {
         let (tail, _) = SampleTail::decode(&layout.tail, raw.tail, self.order);
         Some(DumpedSample {
             time_nanos: raw.time_nanos?,
+            pid: raw.pid,
             tid: raw.tid,
             event,
             cpu: cpu_number(raw.cpu),
