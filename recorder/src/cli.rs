@@ -3,6 +3,7 @@
 //! Constraints: the help of each command begins with an example and fits a screen (a test says so);
 //! options that `perf` has are named as there and mean the same.
 
+mod annotate;
 mod buildid;
 mod diff;
 mod filter;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+pub use annotate::{AnnotateArgs, AnnotatedPart};
 pub use diff::{DiffArgs, DiffBasis, DiffSort};
 pub use filter::{FilterArgs, TimeSpan};
 pub use report::{ReportArgs, SortKey};
@@ -76,6 +78,9 @@ pub enum Command {
     /// Print the functions that the samples were taken in
     #[command(before_help = "Example: perftab report perf.data | head -20")]
     Report(ReportArgs),
+    /// Print the code of functions with where samples ended in it
+    #[command(before_help = "Example: perftab annotate perf.data main | less")]
+    Annotate(AnnotateArgs),
     /// Compare two recordings, function by function
     #[command(before_help = "Example: perftab diff before.data after.data | head -20")]
     Diff(DiffArgs),

@@ -51,6 +51,7 @@ fn run(command: Command, losses: ExitCode) -> anyhow::Result<ExitCode> {
         Command::Record(args) => return record::run(&args, losses),
         Command::View(args) => serve::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Annotate(args) => commands::annotate::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
         Command::Info(args) => commands::info::run(&args),
         Command::Script(args) => commands::script::run(&args),

@@ -1,7 +1,10 @@
-//! The bytes of a function, for whoever shows them as instructions.
+//! The bytes of a function and what they were made of, for whoever shows them as instructions.
 //!
 //! Of files of processes only: a kernel changes its own code while it runs, so that its file does not
 //! say what ran.
+
+use std::num::NonZeroU32;
+use std::rc::Rc;
 
 use object::elf;
 use perftab_dsos::{Dso, DsoId, DsoKind};
@@ -9,7 +12,7 @@ use perftab_dsos::{Dso, DsoId, DsoKind};
 use super::address::Svma;
 use super::demangle::demangle;
 use super::dso_images::DsoImages;
-use super::naming::PLT_SUFFIX;
+use super::naming::{DsoNaming, NamedLevel, NamingDepth, PLT_SUFFIX};
 use super::same_code::has_code;
 use super::symbol_table::SymbolKind;
 
@@ -40,7 +43,46 @@ pub struct FunctionCode {
     pub bytes: Vec<u8>,
 }
 
+/// What an instruction was made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeOrigin {
+    /// The innermost function that is inlined there; `None` if it is the function's own.
+    pub inlined: Option<Rc<str>>,
+    /// The line, of what is inlined there if something is; `None` if no file tells.
+    pub line: Option<CodeLine>,
+}
+
+/// A line of source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CodeLine {
+    /// Path of the source file, as the debug information has it.
+    pub file: Rc<str>,
+    /// Counted from 1.
+    pub line: NonZeroU32,
+}
+
 impl DsoImages {
+    /// What the code at addresses of a DSO was made of, in their order. Ascending ones take the least time.
+    pub fn code_origins(&self, id: DsoId, dso: &Dso, addresses: &[u64]) -> Vec<CodeOrigin> {
+        let mut naming = DsoNaming::new(id, NamingDepth::Inlined);
+        let named = self.name(&mut naming, dso, addresses.iter().copied());
+        let Some(names) = named.map(|named| named.names) else {
+            return vec![CodeOrigin::default(); addresses.len()];
+        };
+        let functions: Vec<Rc<str>> = names.functions.iter().map(|name| (**name).into()).collect();
+        let origin = |levels: &[NamedLevel]| {
+            let innermost = levels.last();
+            let function = innermost.filter(|_| levels.len() > 1).and_then(|level| level.function);
+            let inlined = function.and_then(|it| functions.get(it.0 as usize)).map(Rc::clone);
+            let line = innermost.and_then(|level| {
+                let file = names.files.get(level.file?.0 as usize)?;
+                Some(CodeLine { file: Rc::clone(file), line: level.line? })
+            });
+            CodeOrigin { inlined, line }
+        };
+        names.by_address().map(origin).collect()
+    }
+
     /// What covers an address of the file that has the code of a DSO: `name`, `name+0x10`, `name@plt`.
     pub fn name_in_file(&self, id: DsoId, address: Svma) -> Option<String> {
         let (mut name, within) = self.symbol_in_file(id, address)?;

@@ -17,7 +17,7 @@ use super::companion::{Companion, CompanionId, MissingUnits, Waiting};
 use super::dso_images::{AddedImage, DsoImages};
 use super::findings::{Finding, MatchedFile, Outcome, Refusal};
 use super::forced::{ForceError, ForcedImage, ForcedNames};
-use super::function_code::FunctionCode;
+use super::function_code::{CodeOrigin, FunctionCode};
 use super::image::{Image, NotAnImage};
 use super::matched_image::MatchedImage;
 use super::naming::{DsoNaming, ForcedAddresses};
@@ -288,6 +288,14 @@ impl Images {
     pub fn function_code(&self, dso: DsoId, address: u64) -> Option<FunctionCode> {
         (dso.index() < self.dsos.len())
             .then(|| self.files.function_code(dso, self.dsos.get(dso), address))?
+    }
+
+    /// What the code at addresses of a DSO was made of, in their order, as files say that passed the gate.
+    pub fn code_origins(&self, dso: DsoId, addresses: &[u64]) -> Vec<CodeOrigin> {
+        match dso.index() < self.dsos.len() {
+            true => self.files.code_origins(dso, self.dsos.get(dso), addresses),
+            false => vec![CodeOrigin::default(); addresses.len()],
+        }
     }
 
     /// What covers an address of the file that has the code of a DSO, as disassemblies write it.

@@ -6,10 +6,11 @@ use std::cmp::Reverse;
 use std::num::NonZeroU32;
 
 use perftab_perfdata::text::printable;
+use perftab_profile::DsoId;
 use perftab_views::function_ref::{FunctionRef, HexAddress};
 use perftab_views::hot_lines::{self, Heat, Instruction, SourceLine};
 use perftab_views::weights::Sum;
-use perftab_views::{Direction, Query, serialize_weight};
+use perftab_views::{Direction, Inlines, Query, serialize_weight};
 use serde::Serialize;
 
 use crate::session::Session;
@@ -95,6 +96,15 @@ pub struct HotInstruction {
     pub text: Option<String>,
 }
 
+/// Where in the code of a function samples ended, whatever of it is inlined.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CodeHeat {
+    /// Whose code it is.
+    pub dso: DsoId,
+    /// By address, as frames have it, ascending.
+    pub addresses: Vec<(u64, Amount)>,
+}
+
 impl Amount {
     fn of(sum: Sum) -> Self {
         Self { samples: sum.samples, weight: sum.weight }
@@ -112,6 +122,32 @@ impl Session {
         let found =
             hot_lines::hot_lines(profile, symbols, known, &query, (&tree, &ends), function)?;
         Some(self.told(found))
+    }
+
+    /// Where in the code of a function, as the linker knows it, the samples of a query ended, in each DSO that has it.
+    pub fn code_heat(&mut self, query: &Query, function: &FunctionRef) -> Vec<CodeHeat> {
+        let (direction, inlines) = (Direction::Callees, Inlines::Merged);
+        let query = Query { direction, inlines, around: None, ..query.clone() };
+        self.parts_and_ends(&query);
+        let Some((tree, ends)) = self.trees.with_ends(&query) else { return Vec::new() };
+        let (profile, symbols, known) = (&self.profile, &self.symbols, &self.facts.heat);
+        let found = hot_lines::hot_lines(profile, symbols, known, &query, (&tree, &ends), function);
+        let mut instructions = found.map_or_else(Vec::new, |found| found.instructions);
+        sort_by_key(&mut instructions, |row| (row.dso, row.address));
+        let mut heat: Vec<CodeHeat> = Vec::new();
+        for Instruction { dso, address, heat: Heat { all, .. }, .. } in instructions {
+            if heat.last().is_none_or(|last| last.dso != dso) {
+                heat.push(CodeHeat { dso, addresses: Vec::new() });
+            }
+            let Some(CodeHeat { addresses, .. }) = heat.last_mut() else { continue };
+            let mut sum = Amount::of(all);
+            if let Some((_, before)) = addresses.pop_if(|(last, _)| *last == address) {
+                sum.samples += before.samples;
+                sum.weight = sum.weight.saturating_add(before.weight);
+            }
+            addresses.push((address, sum));
+        }
+        heat
     }
 
     fn told(&self, found: hot_lines::HotLines) -> HotLines {

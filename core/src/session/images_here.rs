@@ -1,12 +1,12 @@
 //! Files that a host keeps beside the session: [`Images`] in the same place, asked at once.
 
 use perftab_images::{
-    self as images, AdmittedFile, ForceError, FunctionCode, Image, Images, InsistedFile,
-    MissingUnits, NotAnImage, OfferReport, OfferStep, Rejection, SupplementaryLink, Svma,
+    self as images, AdmittedFile, CodeOrigin, ForceError, FunctionCode, Image, Images,
+    InsistedFile, MissingUnits, NotAnImage, OfferReport, OfferStep, Rejection, SupplementaryLink,
+    Svma,
 };
 use perftab_perfdata::decode::ByteSource;
 use perftab_profile::{DsoId, Frame};
-use perftab_snapshot::HotPlace;
 
 use super::{NamingProgress, Session};
 
@@ -153,6 +153,12 @@ impl Session {
         self.images.as_ref()?.function_code(dso, address)
     }
 
+    /// What the code at addresses of a DSO was made of, in their order, as files say that passed the gate.
+    pub fn code_origins(&self, dso: DsoId, addresses: &[u64]) -> Vec<CodeOrigin> {
+        let unknown = || vec![CodeOrigin::default(); addresses.len()];
+        self.images.as_ref().map_or_else(unknown, |images| images.code_origins(dso, addresses))
+    }
+
     /// What covers an address of the file that has the code of a DSO, as disassemblies write it.
     pub fn name_in_file(&self, dso: DsoId, address: Svma) -> Option<String> {
         self.images.as_ref()?.name_in_file(dso, address)
@@ -170,8 +176,8 @@ impl Session {
     }
 
     /// MD5 of the source file of this path, as the compiler noted it for code at this address.
-    pub fn source_md5(&self, place: &HotPlace, path: &str) -> Option<[u8; 16]> {
-        self.images.as_ref()?.source_md5(place.dso, place.address, path)
+    pub fn source_md5(&self, dso: DsoId, address: u64, path: &str) -> Option<[u8; 16]> {
+        self.images.as_ref()?.source_md5(dso, address, path)
     }
 
     /// What the host calls the file that has the code of a DSO, of those that passed the gate.

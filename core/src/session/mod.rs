@@ -87,7 +87,7 @@ pub use diff::{DiffFunction, DiffTotal};
 pub use drawn::{DrawnComparison, DrawnGraph, DrawnTimeOrder};
 pub use export::{Export, ExportStep, USUAL_LIMIT};
 pub use flame::FlameWork;
-pub use hot_lines::{Amount, HotInstruction, HotLine, HotLines};
+pub use hot_lines::{Amount, CodeHeat, HotInstruction, HotLine, HotLines};
 pub use images_here::{ForceResult, Offer};
 pub use info::{
     AuxInfo, DsoRow, EventInfo, EventTotal, FormatInfo, HostInfo, IdentityKind, LostInfo,

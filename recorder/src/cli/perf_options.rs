@@ -85,6 +85,30 @@ const COMMANDS: &[Options] = &[
         instead: "perftab report --help lists what there is; --json has every column",
     },
     Options {
+        command: "annotate",
+        answers: &[
+            ("-i --input", "name the recording without it: perftab annotate perf.data main"),
+            ("--stdio2 --stdio-color", "the output is always text; leave the option out"),
+            ("--tui", "perftab view perf.data opens the viewer in a browser"),
+            ("-d --dsos", "use --dso NAME"),
+            ("-C", "use --cpu LIST"),
+            ("-D --dump-raw-trace", "use perftab script"),
+            ("--percent-limit", "use --limit to see fewer functions"),
+            ("--symfs -m --modules", "name the folder or file with --image"),
+            ("-k", "use --vmlinux FILE"),
+            (
+                "-l --print-line -P --full-paths --skip-missing --objdump -q --quiet -v --verbose -f \
+                 --force",
+                "leave the option out",
+            ),
+        ],
+        others: "-M --disassembler-style -n --show-nr-samples --asm-raw --code-with-type \
+                 --data-type --demangle --demangle-kernel --group --gtk \
+                 --ignore-vmlinux --insn-stat --itrace --percent-type --prefix --prefix-strip \
+                 --show-total-period --type-stat",
+        instead: "perftab annotate --help lists what there is; --json has every column",
+    },
+    Options {
         command: "script",
         answers: &[
             ("-i --input", "name the recording without it: perftab script perf.data"),

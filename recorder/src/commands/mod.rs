@@ -1,5 +1,6 @@
 //! One file a command over recordings; each asks core's `Session` and prints the answer.
 
+pub mod annotate;
 pub mod buildid;
 pub mod diff;
 mod doubts;

@@ -316,7 +316,7 @@ fn push_address(line: &mut String, address: u64) {
     line.extend((0..digits).rev().filter_map(digit));
 }
 
-fn file_name(path: &str) -> &str {
+pub fn file_name(path: &str) -> &str {
     match path.rsplit_once('/') {
         Some((_, name)) if !path.starts_with('[') => name,
         _ => path,

@@ -118,6 +118,24 @@ impl Instructions {
         self.starts.partition_point(|&start| u64::from(start) < within)
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Number of the instruction that an address lies in: that of a call is behind its start.
+    pub fn number_around(&self, address: u64) -> Option<usize> {
+        let within = address.checked_sub(self.code.start)?;
+        let behind = self.starts.partition_point(|&start| u64::from(start) <= within);
+        behind.checked_sub(1).filter(|_| within < self.code.bytes.len() as u64)
+    }
+
+    /// Where an instruction begins in the file's own addresses, as other disassemblies have it.
+    pub fn address_in_file(&self, number: usize) -> Option<Svma> {
+        let start = *self.starts.get(number)?;
+        Some(Svma(self.code.start_in_file.0.wrapping_add(start.into())))
+    }
+
     /// Where an instruction begins.
     pub fn address(&self, number: usize) -> Option<u64> {
         self.starts.get(number).map(|&start| self.code.start.saturating_add(start.into()))

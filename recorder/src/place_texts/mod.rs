@@ -4,7 +4,7 @@
 //! Read only where a link or page is to tell it, and only at places in its hottest functions.
 
 pub mod assembly;
-mod source;
+pub mod source;
 
 use std::path::Path;
 

@@ -19,8 +19,9 @@ use std::time::SystemTime;
 
 use md5::{Digest, Md5};
 use perftab_core::session::Session;
-use perftab_core::{FileId, HotPlace, PlaceTexts};
+use perftab_core::{DsoId, FileId, HotPlace, PlaceTexts};
 use rustix::fs::{Mode, OFlags};
+use serde::Serialize;
 
 use crate::output::{self, grouped};
 
@@ -40,8 +41,8 @@ const SUFFIXES: [&str; 40] = [
 pub enum Reason {
     /// There is none of this path that can be read, or it is not called like a source.
     Missing,
-    /// It is not the file that was compiled.
-    Other,
+    /// It is not the file that was compiled, by its MD5.
+    Other { noted: [u8; 16], found: [u8; 16] },
     /// It was changed after the binary.
     Newer,
     /// Others were read before, and more than anybody has.
@@ -49,12 +50,18 @@ pub enum Reason {
 }
 
 impl Reason {
-    fn sentence(self) -> &'static str {
+    fn sentence(self) -> String {
+        let hex = |md5: [u8; 16]| md5.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         match self {
-            Self::Missing => "no readable source file on this machine",
-            Self::Other => "not the file that was compiled, by the MD5 in the debug information",
-            Self::Newer => "changed after the binary was built",
-            Self::TooMuch => "1 GiB of source files had been read already",
+            Self::Missing => "no readable source file on this machine".to_owned(),
+            Self::Other { noted, found } => {
+                let (noted, found) = (hex(noted), hex(found));
+                format!(
+                    "not the file that was compiled: its MD5 is {found}, and {noted} in the debug information"
+                )
+            }
+            Self::Newer => "changed after the binary was built".to_owned(),
+            Self::TooMuch => "1 GiB of source files had been read already".to_owned(),
         }
     }
 }
@@ -105,35 +112,65 @@ pub fn read(
             files.entry(file).or_default().push((line, place));
         }
     }
-    let mut said = SourceReport::default();
-    let mut left = MAX_SOURCES;
+    let mut sources = Sources::default();
     for (file, mut lines) in files {
         let path = session.symbols().file(file);
-        let compiled = CompiledSource { session, recording, path };
-        match compiled.content(lines.iter().map(|(_, place)| *place), &mut left) {
-            Ok((content, check)) => {
-                if check == Check::Time {
-                    said.unchecked.push(path.to_owned());
-                }
-                lines.sort_unstable_by_key(|(line, _)| *line);
-                lines.dedup_by_key(|(line, _)| *line);
-                let mut wanted = lines.into_iter().map(|(line, _)| line).peekable();
-                for (number, text) in (1..).zip(content.lines()) {
-                    if let Some(line) = wanted.next_if(|line| line.get() == number) {
-                        texts.add_line(file, line, text);
-                    }
-                }
+        let places = lines.iter().map(|(_, place)| (place.dso, place.address));
+        let Some((content, _)) = sources.content(session, recording, path, places) else {
+            continue;
+        };
+        lines.sort_unstable_by_key(|(line, _)| *line);
+        lines.dedup_by_key(|(line, _)| *line);
+        let mut wanted = lines.into_iter().map(|(line, _)| line).peekable();
+        for (number, text) in (1..).zip(content.lines()) {
+            if let Some(line) = wanted.next_if(|line| line.get() == number) {
+                texts.add_line(file, line, text);
             }
-            Err(reason) => said.unused.entry(reason).or_default().push(path.to_owned()),
         }
     }
-    said
+    sources.report
+}
+
+/// Reads source files.
+#[derive(Default)]
+pub struct Sources {
+    /// Bytes that were read.
+    read: u64,
+    /// What is to be said of them.
+    pub report: SourceReport,
+}
+
+impl Sources {
+    /// What a file holds, if it is the one that the code at these places was made of.
+    pub fn content(
+        &mut self,
+        session: &Session,
+        recording: &Path,
+        path: &str,
+        places: impl Iterator<Item = (DsoId, u64)>,
+    ) -> Option<(String, SourceCheck)> {
+        let compiled = CompiledSource { session, recording, path };
+        let content = match self.read < MAX_SOURCES {
+            true => compiled.content(places, &mut self.read),
+            false => Err(Reason::TooMuch),
+        };
+        let path = path.to_owned();
+        match &content {
+            Ok((_, SourceCheck::Md5)) => {}
+            Ok((_, SourceCheck::Time)) => self.report.unchecked.push(path),
+            Err(reason) => self.report.unused.entry(*reason).or_default().push(path),
+        }
+        content.ok()
+    }
 }
 
 /// What speaks for a source file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Check {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceCheck {
+    /// Its MD5 is that in the debug information.
     Md5,
+    /// Nothing but that it was not changed after the binary.
     Time,
 }
 
@@ -146,25 +183,24 @@ struct CompiledSource<'a> {
 
 impl CompiledSource<'_> {
     /// What the file holds, if it is the one that the code at these places was made of.
-    fn content<'p>(
+    fn content(
         &self,
-        places: impl Iterator<Item = &'p HotPlace>,
-        left: &mut u64,
-    ) -> Result<(String, Check), Reason> {
-        if *left == 0 {
-            return Err(Reason::TooMuch);
-        }
+        places: impl Iterator<Item = (DsoId, u64)>,
+        read: &mut u64,
+    ) -> Result<(String, SourceCheck), Reason> {
         let (bytes, changed) = source(Path::new(self.path)).ok_or(Reason::Missing)?;
-        *left = left.saturating_sub(bytes.len() as u64);
-        let own_md5 = LazyCell::new(|| Md5::digest(&bytes));
+        *read += bytes.len() as u64;
+        let own_md5 = LazyCell::new(|| <[u8; 16]>::from(Md5::digest(&bytes)));
         // A header may be compiled into several DSOs.
-        let by_dso: BTreeMap<_, _> = places.map(|place| (place.dso, place)).collect();
-        let mut check = Check::Md5;
-        for place in by_dso.into_values() {
-            match self.session.source_md5(place, self.path) {
-                Some(md5) if md5[..] != own_md5[..] => return Err(Reason::Other),
-                None if changed > self.built(place) => return Err(Reason::Newer),
-                None => check = Check::Time,
+        let by_dso: BTreeMap<DsoId, u64> = places.collect();
+        let mut check = SourceCheck::Md5;
+        for (dso, address) in by_dso {
+            match self.session.source_md5(dso, address, self.path) {
+                Some(noted) if noted != *own_md5 => {
+                    return Err(Reason::Other { noted, found: *own_md5 });
+                }
+                None if changed > self.built(dso) => return Err(Reason::Newer),
+                None => check = SourceCheck::Time,
                 Some(_) => {}
             }
         }
@@ -172,9 +208,9 @@ impl CompiledSource<'_> {
     }
 
     /// When the binary was written, or else the recording.
-    fn built(&self, place: &HotPlace) -> Option<SystemTime> {
+    fn built(&self, dso: DsoId) -> Option<SystemTime> {
         let changed = |path: &Path| fs::metadata(path).ok()?.modified().ok();
-        let image = self.session.image_name(place.dso);
+        let image = self.session.image_name(dso);
         image.and_then(|name| changed(Path::new(name))).or_else(|| changed(self.recording))
     }
 }

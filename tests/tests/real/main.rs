@@ -4,6 +4,7 @@
 //! One program for all of them, so that what they share, such as the guest kernel's recordings, is
 //! made once. What is not installed, or not permitted, is skipped with a line that says so.
 
+mod annotate;
 mod branches;
 mod build_ids;
 mod commands;

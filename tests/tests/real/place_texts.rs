@@ -15,13 +15,13 @@ use perftab_tests::program::{TASKS, compile, is_installed};
 
 const ID: &str = "7ab1e7ab1e7ab1e7ab1e7ab1e7ab1e7ab1e7ab1e";
 
-struct RecordedProgram {
-    folder: TestFolder,
-    program: PathBuf,
+pub struct RecordedProgram {
+    pub folder: TestFolder,
+    pub program: PathBuf,
 }
 
 impl RecordedProgram {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let folder = TestFolder::new();
         let program = compile(&folder, "workload", ID, TASKS);
         Self::of(folder, program)
@@ -197,7 +197,9 @@ fn the_md5_of_a_source_decides_where_it_was_noted() {
             }
             false => {
                 assert_eq!(found, BTreeMap::new());
-                assert!(said.contains("by the MD5 in the debug information"), "{said}");
+                let noted: String = md5.iter().map(|byte| format!("{byte:02x}")).collect();
+                let why = format!("and {noted} in the debug information");
+                assert!(said.contains(&why), "{said}");
             }
         }
     }

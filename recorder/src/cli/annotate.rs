@@ -1,0 +1,65 @@
+//! `perftab annotate`: what may be written.
+
+use clap::Args;
+
+use super::{FilterArgs, NameArgs};
+
+/// `perftab annotate`.
+#[derive(Debug, Args)]
+pub struct AnnotateArgs {
+    /// A recording [default: perf.data]; or a function of perf.data
+    #[arg(value_name = "FILE")]
+    pub file: Option<String>,
+    /// A function [default: the hottest]
+    #[arg(value_name = "FUNCTION", conflicts_with = "symbol")]
+    pub function: Option<String>,
+    /// The function, as in perf annotate.
+    #[arg(short = 's', long, value_name = "NAME", hide = true)]
+    pub symbol: Option<String>,
+    /// Print lines of source alone
+    #[arg(short = 'S', long, conflicts_with_all = ["asm", "json"])]
+    pub source: bool,
+    /// Print instructions alone
+    #[arg(long, conflicts_with = "json")]
+    pub asm: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The output is always text.
+    #[arg(long, hide = true)]
+    pub stdio: bool,
+    /// Count this event [default: the first with samples]
+    #[arg(long, value_name = "NAME")]
+    pub event: Option<String>,
+    /// Annotate at most this many functions [default: 10]
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Which samples are counted.
+    #[command(flatten)]
+    pub filters: FilterArgs,
+    /// Sources of names.
+    #[command(flatten)]
+    pub images: NameArgs,
+}
+
+/// What is printed of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnnotatedPart {
+    /// Lines of source above their instructions.
+    Both,
+    /// Lines of source.
+    Source,
+    /// Instructions.
+    Assembly,
+}
+
+impl AnnotateArgs {
+    /// What is asked for.
+    pub fn what(&self) -> AnnotatedPart {
+        match (self.source, self.asm) {
+            (true, _) => AnnotatedPart::Source,
+            (false, true) => AnnotatedPart::Assembly,
+            (false, false) => AnnotatedPart::Both,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Annotated code as text: source lines above the instructions that were made of them, each with its share.
+
+use std::env;
+use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroU32;
+
+use super::super::report::file_name;
+use super::{AnnotatedFunction, AnnotatedInstruction, Annotation, SourceFile};
+use crate::cli::AnnotatedPart;
+use crate::output::{Results, counted, grouped, percent, printable};
+use crate::place_texts::source::SourceCheck;
+
+/// From these shares on, in percent, a row is red and green, as in `perf annotate`.
+const HOT: f64 = 5.0;
+const WARM: f64 = 0.5;
+/// Lines without code that are printed between two with code: more than any function has.
+const MOST_BETWEEN: u32 = 200;
+
+/// Longer instructions push what stands beside them to the right.
+const TEXT_WIDTH: usize = 44;
+
+/// How a row stands out on a terminal.
+#[derive(Clone, Copy)]
+enum Shade {
+    Hot,
+    Warm,
+    Cold,
+    /// A line of source, or a file.
+    Source,
+}
+
+/// Whether the terminal is told colours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Colours {
+    Shown,
+    LeftOut,
+}
+
+/// Prints all functions, and of each what is asked for.
+pub fn write(results: &mut Results, of: &Annotation, part: AnnotatedPart) -> io::Result<()> {
+    let is_wanted =
+        io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let colours = if is_wanted { Colours::Shown } else { Colours::LeftOut };
+    let samples = counted(of.samples, "sample", "samples");
+    let (event, weight) = (printable(&of.event), grouped(of.weight));
+    writeln!(results, "# {event}: {samples}, weight {weight}")?;
+    for function in &of.functions {
+        let mut listing = Listing { results, function, colours };
+        listing.head(of)?;
+        match part {
+            AnnotatedPart::Both => listing.instructions(Sources::Shown)?,
+            AnnotatedPart::Assembly => listing.instructions(Sources::LeftOut)?,
+            AnnotatedPart::Source => listing.lines()?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether lines of source stand between instructions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sources {
+    Shown,
+    LeftOut,
+}
+
+struct Listing<'a, 'r> {
+    results: &'r mut Results,
+    function: &'a AnnotatedFunction,
+    colours: Colours,
+}
+
+impl<'a> Listing<'a, '_> {
+    fn head(&mut self, of: &Annotation) -> io::Result<()> {
+        let function = self.function;
+        let samples = counted(function.self_samples, "sample", "samples");
+        let share = percent(function.self_weight as f64, of.weight as f64);
+        let (name, dso) = (printable(&function.name), printable(&function.dso));
+        writeln!(
+            self.results,
+            "#\n# {name} in {dso}: {samples}, {share}; shares below are of these"
+        )?;
+        for SourceFile { path, checked_by, .. } in &function.sources {
+            let what = match checked_by {
+                Some(SourceCheck::Md5) => "checked against the MD5 in the debug information",
+                Some(SourceCheck::Time) => "not checked: no MD5 in the debug information",
+                None => "not shown",
+            };
+            writeln!(self.results, "# {}: {what}", printable(path))?;
+        }
+        let modifiers = of.event.rsplit_once(':').map_or("", |(_, modifiers)| modifiers);
+        if !modifiers.contains('p') {
+            let what = "an instruction may have what the one before it took";
+            writeln!(self.results, "# The event is not precise: {what}")?;
+        }
+        writeln!(self.results, "#")
+    }
+
+    fn instructions(&mut self, sources: Sources) -> io::Result<()> {
+        let last = self.function.instructions.last();
+        let width = last.map_or(0, |last| format!("{:x}", last.address).len()).max(6);
+        let (mut before, mut inlined_before) = (None, &None);
+        for instruction in &self.function.instructions {
+            let AnnotatedInstruction { address, text, inlined, file, line, .. } = instruction;
+            if inlined != inlined_before && sources == Sources::Shown {
+                let (name, what) = match inlined {
+                    Some(name) => (name, ", inlined"),
+                    None => (&self.function.name, ""),
+                };
+                let name = printable(name);
+                self.row(Shade::Source, "", &format!("{:width$}  {name}{what}:", ""))?;
+                inlined_before = inlined;
+            }
+            let place = file.as_deref().zip(*line).filter(|_| sources == Sources::Shown);
+            let mut beside = String::new();
+            if let Some((file, line)) = place
+                && before != place
+            {
+                match self.source(file).and_then(|source| source.line(line)) {
+                    // What nobody knows the text of needs no row.
+                    None => beside = format!("{}:{line}", printable(file_name(file))),
+                    Some(text) => {
+                        if before.is_none_or(|(before, _)| before != file) {
+                            let path = printable(file);
+                            self.row(Shade::Source, "", &format!("{:width$}  {path}:", ""))?;
+                        }
+                        let text = printable(text);
+                        self.row(Shade::Source, "", &format!("{line:>width$}  {text}"))?;
+                    }
+                }
+                before = place;
+            }
+            let text = printable(text.as_deref().unwrap_or("(bad)"));
+            let (share, shade) = self.share(instruction.weight);
+            let row = format!("{address:>width$x}:     {text:TEXT_WIDTH$}  {beside}");
+            self.row(shade, &share, &row)?;
+        }
+        Ok(())
+    }
+
+    /// Each file that the code is of, from the first line with code to the last.
+    fn lines(&mut self) -> io::Result<()> {
+        let function = self.function;
+        let mut files: Vec<(&str, Vec<_>)> = Vec::new();
+        for line in &function.lines {
+            if files.last().is_none_or(|(file, _)| *file != line.file) {
+                files.push((&line.file, Vec::new()));
+            }
+            files
+                .last_mut()
+                .into_iter()
+                .for_each(|(_, lines)| lines.push((line.line, line.weight)));
+        }
+        // That of the function itself, before those of what is inlined.
+        let own = function.instructions.iter().find_map(|first| first.file.as_deref());
+        files.sort_by_key(|(file, _)| Some(*file) != own);
+        for (file, lines) in files {
+            self.row(Shade::Source, "", &format!("{:>6}  {}:", "", printable(file)))?;
+            let source = self.source(file);
+            let mut next: Option<NonZeroU32> = None;
+            for (line, weight) in lines {
+                let between = next.map_or(0, |next| line.get().saturating_sub(next.get()));
+                if between > MOST_BETWEEN
+                    || (between > 0 && source.is_none_or(|it| it.lines.is_empty()))
+                {
+                    self.row(Shade::Source, "", &format!("{:>6}", "…"))?;
+                } else if let Some(first) = next {
+                    for cold in (first.get()..line.get()).filter_map(NonZeroU32::new) {
+                        self.line(cold, source, Shade::Source, "")?;
+                    }
+                }
+                let (share, shade) = self.share(weight);
+                self.line(line, source, shade, &share)?;
+                next = line.checked_add(1);
+            }
+        }
+        Ok(())
+    }
+
+    fn line(
+        &mut self,
+        line: NonZeroU32,
+        source: Option<&SourceFile>,
+        shade: Shade,
+        share: &str,
+    ) -> io::Result<()> {
+        let text = source.and_then(|source| source.line(line)).unwrap_or_default();
+        self.row(shade, share, &format!("{line:>6}  {}", printable(text)))
+    }
+
+    fn source(&self, file: &str) -> Option<&'a SourceFile> {
+        self.function.sources.iter().find(|source| source.path == file)
+    }
+
+    /// Nothing where nothing ended.
+    fn share(&self, weight: u64) -> (String, Shade) {
+        let whole = self.function.self_weight as f64;
+        let share = 100.0 * weight as f64 / whole.max(1.0);
+        let shade = match share {
+            HOT.. => Shade::Hot,
+            WARM.. => Shade::Warm,
+            _ => Shade::Cold,
+        };
+        let text = if weight > 0 { percent(weight as f64, whole) } else { String::new() };
+        (text, shade)
+    }
+
+    fn row(&mut self, shade: Shade, share: &str, text: &str) -> io::Result<()> {
+        let text = text.trim_end();
+        let (begin, end) = match (self.colours, shade) {
+            (Colours::LeftOut, _) | (_, Shade::Cold) => ("", ""),
+            (Colours::Shown, Shade::Hot) => ("\x1b[31m", "\x1b[0m"),
+            (Colours::Shown, Shade::Warm) => ("\x1b[32m", "\x1b[0m"),
+            (Colours::Shown, Shade::Source) => ("\x1b[36m", "\x1b[0m"),
+        };
+        writeln!(self.results, "{begin}{share:>7}  {text}{end}")
+    }
+}

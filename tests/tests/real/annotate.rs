@@ -1,0 +1,165 @@
+//! `perftab annotate`: shares of instructions as in `perf annotate`, their lines as `addr2line` has them, and no text of a
+//! source that was not compiled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::perftab_at;
+use perftab_tests::program::is_installed;
+use serde_json::Value;
+
+use super::place_texts::RecordedProgram;
+
+impl RecordedProgram {
+    fn annotated(&self, arguments: &[&str]) -> (String, String) {
+        let arguments = [&["annotate", "perf.data"], arguments].concat();
+        let output = perftab_at(&self.folder, &arguments).ended().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        (String::from_utf8(output.stdout).expect("text"), said)
+    }
+
+    fn output_of(&self, program: &str, arguments: &[&str]) -> String {
+        let mut command = Command::new(program);
+        let output = command.args(arguments).current_dir(&*self.folder).ended().expect(program);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The functions of the program, of which each has code of its own.
+    fn functions(&self) -> Vec<Value> {
+        let (json, _) = self.annotated(&["--json", "--dso", "workload"]);
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        let functions = json["functions"].as_array().expect("functions").clone();
+        assert!(!functions.is_empty(), "{json}");
+        functions
+    }
+}
+
+fn address(instruction: &Value) -> u64 {
+    let text = instruction["address"].as_str().and_then(|text| text.strip_prefix("0x"));
+    u64::from_str_radix(text.expect("an address"), 16).expect("an address")
+}
+
+/// `   11.76 :   1270:   push   %rbp`, in hundredths of a percent.
+fn share_of_perf(line: &str) -> Option<(u64, u64)> {
+    let (share, rest) = line.split_once(" :")?;
+    let (address, _) = rest.trim_start().split_once(':')?;
+    let hundredths = share.trim().replace('.', "").parse().ok()?;
+    Some((u64::from_str_radix(address, 16).ok()?, hundredths))
+}
+
+#[test]
+fn shares_of_instructions_are_those_of_perf() {
+    let test = "shares_of_instructions_are_those_of_perf";
+    if !is_installed(test, "perf") || !is_installed(test, "objdump") {
+        return;
+    }
+    let recorded = RecordedProgram::new();
+    for function in recorded.functions() {
+        let name = function["name"].as_str().expect("a name");
+        let arguments = ["annotate", "-i", "perf.data", "--stdio", "-d", "workload", "-s", name];
+        let listing = recorded.output_of("perf", &arguments);
+        let wanted: BTreeMap<u64, u64> = listing.lines().filter_map(share_of_perf).collect();
+        let whole = function["self"].as_u64().expect("a weight") as f64;
+        let share = |instruction: &Value| {
+            let weight = instruction["weight"].as_u64().expect("a weight") as f64;
+            (address(instruction), (10_000.0 * weight / whole).round() as u64)
+        };
+        let instructions = function["instructions"].as_array().expect("instructions");
+        let found: BTreeMap<u64, u64> = instructions.iter().map(share).collect();
+        assert!(wanted.values().any(|share| *share > 0), "{listing}");
+        assert_eq!(found.keys().collect::<Vec<_>>(), wanted.keys().collect::<Vec<_>>(), "{name}");
+        for (address, share) in found {
+            // perf prints what it rounds on its own.
+            assert!(
+                share.abs_diff(wanted[&address]) <= 1,
+                "{name} {address:#x}: {share} {listing}"
+            );
+        }
+    }
+}
+
+#[test]
+fn lines_are_those_of_addr2line() {
+    if !is_installed("lines_are_those_of_addr2line", "addr2line") {
+        return;
+    }
+    let recorded = RecordedProgram::new();
+    let program = recorded.program.to_str().expect("text");
+    let mut known = 0;
+    for function in recorded.functions() {
+        let instructions = function["instructions"].as_array().expect("instructions");
+        let addresses: Vec<&str> =
+            instructions.iter().map(|it| it["address"].as_str().expect("an address")).collect();
+        let listing = recorded.output_of("addr2line", &[&["-e", program], &addresses[..]].concat());
+        for (instruction, line) in instructions.iter().zip(listing.lines()) {
+            let line = line.split(" (discriminator").next().unwrap_or_default();
+            if let (Some(file), Some(number)) =
+                (instruction["file"].as_str(), instruction["line"].as_u64())
+            {
+                assert_eq!(format!("{file}:{number}"), line, "{instruction}");
+                known += 1;
+            } else {
+                assert!(line.ends_with('?') || line.ends_with(":0"), "{line}: {instruction}");
+            }
+        }
+        // What ended in lines is what ended in the function.
+        let sum = |rows: &str| {
+            let rows = function[rows].as_array().expect("rows").iter();
+            rows.map(|row| row["samples"].as_u64().expect("a number")).sum::<u64>()
+        };
+        assert_eq!(sum("instructions"), function["self_samples"].as_u64().expect("a number"));
+        assert!(sum("lines") <= sum("instructions"));
+    }
+    assert!(known > 20, "{known}");
+}
+
+#[test]
+fn source_stands_above_its_instructions_unless_it_was_changed() {
+    let recorded = RecordedProgram::new();
+    let function = &recorded.functions()[0];
+    let name = function["name"].as_str().expect("a name");
+    let lines = function["lines"].as_array().expect("lines");
+    let texts: BTreeSet<&str> =
+        lines.iter().map(|line| line["text"].as_str().expect("a text").trim()).collect();
+    let (listing, said) = recorded.annotated(&[name]);
+    assert!(said.contains("workload.c: not checked: no MD5"), "{said}");
+    let is_there = |listing: &str, text: &str| listing.lines().any(|row| row.ends_with(text));
+    assert!(texts.iter().all(|text| is_there(&listing, text)), "{texts:?} {listing}");
+    let (of_source, _) = recorded.annotated(&["-S", name]);
+    assert!(texts.iter().all(|text| is_there(&of_source, text)), "{texts:?} {of_source}");
+    assert!(of_source.lines().count() < listing.lines().count());
+    let (of_code, said) = recorded.annotated(&["--asm", name]);
+    assert!(!said.contains("workload.c") && !of_code.contains("workload.c"), "{said} {of_code}");
+
+    let path = recorded.folder.join("workload.c");
+    let file = File::options().write(true).open(&path).expect("it opens");
+    file.set_modified(SystemTime::now() + Duration::from_secs(60)).expect("a time");
+    let (listing, said) = recorded.annotated(&["--symbol", name]);
+    assert!(said.contains("changed after the binary was built"), "{said}");
+    let texts = texts.iter().filter(|text| text.len() > 3);
+    assert!(texts.clone().count() > 0);
+    assert!(texts.clone().all(|text| !is_there(&listing, text)), "{listing}");
+}
+
+#[test]
+fn what_cannot_be_annotated_says_why() {
+    let recorded = RecordedProgram::new();
+    let fails = |arguments: &[&str]| {
+        let arguments = [&["annotate"], arguments].concat();
+        let output = perftab_at(&recorded.folder, &arguments).ended().expect("it runs");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(fails(&["no_such_function"]).contains("there is no function no_such_function"));
+    let name = recorded.functions()[0]["name"].as_str().expect("a name").to_owned();
+    let nobody = fails(&["perf.data", &name, "--comm", "nobody"]);
+    assert!(nobody.contains(&format!("no sample that is left ended in {name}")), "{nobody}");
+    let output = perftab_at(&recorded.folder, &["share", "perf.data", "-o", "link.txt"]).ended();
+    assert!(output.expect("it runs").status.success());
+    let linked = fails(&["link.txt", &name]);
+    assert!(linked.contains("no file with its build-id is at hand"), "{linked}");
+}
