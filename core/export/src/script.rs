@@ -38,12 +38,20 @@ pub enum Field {
     PhysAddr,
     /// Size of the page of data.
     DataPageSize,
+    /// Below each frame, the line of source that it is at, where that is known.
+    Srcline,
 }
 
 impl Field {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Addr, Self::DataSrc, Self::Weight, Self::PhysAddr, Self::DataPageSize];
+    pub const ALL: [Self; 6] = [
+        Self::Addr,
+        Self::DataSrc,
+        Self::Weight,
+        Self::PhysAddr,
+        Self::DataPageSize,
+        Self::Srcline,
+    ];
 
     /// As perf calls it.
     pub fn name(self) -> &'static str {
@@ -53,10 +61,11 @@ impl Field {
             Self::Weight => "weight",
             Self::PhysAddr => "phys_addr",
             Self::DataPageSize => "data_page_size",
+            Self::Srcline => "srcline",
         }
     }
 
-    /// What a sample has for it.
+    /// What a sample has for it; `None` also of what its frames have.
     fn value(self, sample: &WatchedSample<'_>) -> Option<String> {
         let tail = &sample.tail;
         let hex = |address: u64| format!("{address:x}");
@@ -68,6 +77,7 @@ impl Field {
             Self::Weight => tail.weight.map(|weight| weight.cost().to_string()),
             Self::PhysAddr => tail.physical_address.map(hex),
             Self::DataPageSize => tail.data_page_size.map(page_size_text),
+            Self::Srcline => None,
         }
     }
 }
@@ -97,7 +107,7 @@ pub fn write_sample(
     let mut frames = FramesOfWords::new(profile, sample, addresses.len());
     for address in addresses {
         let frame = frames.next();
-        write_frame(profile, symbols, address, frame, frames.found, text);
+        write_frame(profile, symbols, (address, frame, frames.found), fields, text);
     }
     for field in fields {
         if let Some(value) = field.value(sample) {
@@ -134,9 +144,8 @@ fn write_head(profile: &Profile, sample: &WatchedSample<'_>, text: &mut String) 
 fn write_frame(
     profile: &Profile,
     symbols: &Symbols,
-    address: u64,
-    frame: Option<FrameId>,
-    found: Found,
+    (address, frame, found): (u64, Option<FrameId>, Found),
+    fields: &[Field],
     text: &mut String,
 ) {
     let Some(frame) = frame else {
@@ -158,6 +167,13 @@ fn write_frame(
             Inlining::Called => &dso,
         };
         let _ = writeln!(text, "\t{address:16x} {guessed}{forced}{name} ({place})");
+        if let (Some(file), Some(line), true) =
+            (level.file, level.line, fields.contains(&Field::Srcline))
+        {
+            let path = symbols.file(file);
+            let file = path.rsplit('/').next().unwrap_or(path);
+            let _ = writeln!(text, "  {}:{line}", printable(file));
+        }
     }
 }
 

@@ -12,7 +12,7 @@ pub struct ScriptArgs {
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Also print addr,data_src,…; brstack,brstacksym,brstackinsn
+    /// Also print srcline,addr,data_src,…; brstack,brstacksym,brstackinsn
     #[arg(
         short = 'F',
         long,
@@ -79,6 +79,7 @@ const SCRIPT_OUTPUT: &str = "\
 Output: one block per sample, followed by an empty line
   comm pid/tid [cpu] seconds.nanoseconds: period event:
           address function (dso)       innermost first; addresses as recorded
+    file:line                          with -F +srcline, where it is known
           field value                  for each of -F
           branches from/to/M|P|-/X|-/A|-/cycles ...   newest first
           fields name=value ...        of a tracepoint

@@ -163,3 +163,37 @@ fn what_cannot_be_annotated_says_why() {
     let linked = fails(&["link.txt", &name]);
     assert!(linked.contains("no file with its build-id is at hand"), "{linked}");
 }
+
+/// By address of an innermost frame: the line of the program that stands below it. Of the address what is within a page:
+/// perf prints some as they are in the file.
+fn lines_of_leaves(printed: &str) -> BTreeMap<u64, String> {
+    let lines: Vec<&str> = printed.lines().collect();
+    let mut found = BTreeMap::new();
+    let mut is_leaf = true;
+    for pair in lines.windows(2) {
+        let address = pair[0].strip_prefix('\t').and_then(|frame| frame.split_whitespace().next());
+        let address = address.and_then(|text| u64::from_str_radix(text, 16).ok());
+        if let (true, Some(address), Some(line)) = (is_leaf, address, pair[1].strip_prefix("  ")) {
+            let is_of_program = line.starts_with("workload.c:");
+            found.extend(is_of_program.then(|| (address & 0xfff, line.to_owned())));
+        }
+        is_leaf = address.is_none() && !pair[0].starts_with("  ");
+    }
+    found
+}
+
+#[test]
+fn lines_of_samples_are_those_of_perf() {
+    if !is_installed("lines_of_samples_are_those_of_perf", "perf") {
+        return;
+    }
+    let recorded = RecordedProgram::new();
+    let by_perf =
+        recorded.output_of("perf", &["script", "-i", "perf.data", "-F", "comm,ip,sym,srcline"]);
+    let arguments = ["script", "perf.data", "-F", "+srcline"];
+    let ours = perftab_at(&recorded.folder, &arguments).ended().expect("it runs").stdout;
+    let (wanted, found) =
+        (lines_of_leaves(&by_perf), lines_of_leaves(&String::from_utf8_lossy(&ours)));
+    assert!(wanted.len() > 5, "{by_perf}");
+    assert_eq!(found, wanted);
+}
