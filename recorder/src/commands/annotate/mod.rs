@@ -22,13 +22,15 @@ use serde::{Serialize, Serializer};
 use super::{event_number, filter, finish_named, read_named};
 use crate::cli::{AnnotateArgs, AnnotatedPart, InputArgs};
 use crate::input::is_link_argument;
-use crate::output::{self, Outcome, Results};
+use crate::output::{self, Outcome, Results, grouped};
 use crate::place_texts::assembly::Instructions;
 use crate::place_texts::source::{SourceCheck, Sources};
 use crate::recording::USUAL_NAME;
 
 /// Functions that are annotated if none is named.
 const MOST_FUNCTIONS: usize = 10;
+/// Instructions of all functions: some 150 MB of memory. The longest functions have tens of thousands.
+const MOST_INSTRUCTIONS: usize = 1 << 19;
 
 /// Everything that `perftab annotate --json` prints.
 #[derive(Serialize)]
@@ -66,8 +68,10 @@ struct AnnotatedInstruction {
     /// Null for bytes that are no instruction.
     text: Option<String>,
     /// The function that is inlined there; null in the function's own code.
-    inlined: Option<String>,
-    file: Option<String>,
+    #[serde(serialize_with = "serialize_text")]
+    inlined: Option<Rc<str>>,
+    #[serde(serialize_with = "serialize_text")]
+    file: Option<Rc<str>>,
     line: Option<NonZeroU32>,
     samples: u64,
     weight: u64,
@@ -95,6 +99,10 @@ struct SourceFile {
 
 fn serialize_hex<S: Serializer>(address: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{address:#x}"))
+}
+
+fn serialize_text<S: Serializer>(text: &Option<Rc<str>>, serializer: S) -> Result<S::Ok, S::Error> {
+    text.as_deref().serialize(serializer)
 }
 
 /// Prints the annotated code of the functions that are asked for, or of the hottest.
@@ -131,7 +139,9 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         }
         for CodeHeat { dso, addresses } in session.code_heat(&query, function) {
             let place = Place { session: &session, recording: &input.file, dso };
-            place.annotate_all(function, &addresses, &mut sources, &mut annotation.functions);
+            let functions = &mut annotation.functions;
+            let why = place.annotate_all(function, &addresses, &mut sources, functions);
+            without_code.extend(why);
         }
     }
     annotation.functions.truncate(limit);
@@ -221,15 +231,18 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Annotates each piece of code that has the function's name; of what is in no file, nothing is known.
+    /// Annotates each piece of code that has the function's name, and says why one is left out. Of what is in no file,
+    /// nothing is known.
     fn annotate_all(
         &self,
         function: &FunctionRef,
         heat: &[(u64, Amount)],
         read: &mut ReadSources,
         annotated: &mut Vec<AnnotatedFunction>,
-    ) {
+    ) -> Option<String> {
         let mut rest = heat;
+        let known: usize = annotated.iter().map(|known| known.instructions.len()).sum();
+        let mut left = MOST_INSTRUCTIONS.saturating_sub(known);
         while let Some(&(first, _)) = rest.first() {
             let code = Instructions::at(self.session, self.dso, first);
             let is_in = |code: &Instructions, address| code.has(self.dso, address);
@@ -237,10 +250,21 @@ impl Place<'_> {
                 rest.partition_point(|&(address, _)| is_in(code, address)).max(1)
             });
             let (of_code, behind) = rest.split_at(count);
-            let piece = code.map(|code| self.annotate(function, of_code, &code, read));
-            annotated.extend(piece);
             rest = behind;
+            let Some(code) = code else { continue };
+            match left.checked_sub(code.len()) {
+                Some(still) => left = still,
+                None => {
+                    let name = function.name.as_deref().unwrap_or_default();
+                    let most = grouped(MOST_INSTRUCTIONS as u64);
+                    return Some(format!(
+                        "{name} is left out: there would be more than {most} instructions"
+                    ));
+                }
+            }
+            annotated.push(self.annotate(function, of_code, &code, read));
         }
+        None
     }
 
     fn annotate(
@@ -273,8 +297,8 @@ impl Place<'_> {
             instructions.push(AnnotatedInstruction {
                 address: code.address_in_file(number).map_or(0, |address| address.0),
                 text: code.text(session, number),
-                inlined: origin.inlined.as_ref().map(|name| name.to_string()),
-                file: line.as_ref().map(|line| line.file.to_string()),
+                inlined: origin.inlined.clone(),
+                file: line.as_ref().map(|line| Rc::clone(&line.file)),
                 line: line.as_ref().map(|line| line.line),
                 samples: sum.samples,
                 weight: sum.weight,

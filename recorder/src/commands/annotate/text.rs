@@ -103,8 +103,8 @@ impl<'a> Listing<'a, '_> {
             let AnnotatedInstruction { address, text, inlined, file, line, .. } = instruction;
             if inlined != inlined_before && sources == Sources::Shown {
                 let (name, what) = match inlined {
-                    Some(name) => (name, ", inlined"),
-                    None => (&self.function.name, ""),
+                    Some(name) => (&**name, ", inlined"),
+                    None => (&*self.function.name, ""),
                 };
                 let name = printable(name);
                 self.row(Shade::Source, "", &format!("{:width$}  {name}{what}:", ""))?;
