@@ -11,7 +11,9 @@ pub use perftab_images::{
 };
 pub use perftab_names::{FileId, FunctionId, Status};
 pub use perftab_perfdata::decode::data_source::AccessPart;
-pub use perftab_profile::{ContentHash, Dso, DsoId, DsoKind, EventGroup, Identity, RecordedBy};
+pub use perftab_profile::{
+    ContentHash, Dso, DsoId, DsoKind, EventGroup, Identity, MappedBy, RecordedBy,
+};
 pub use perftab_snapshot::{
     CarriedPayload, Carrier, Disclosure, HotPlace, PackedText, Privacy, Rename, ShareOptions,
     SharedPart, SharedTexts, SnapshotError, Times, TooSmall, find as find_payload, is_page,

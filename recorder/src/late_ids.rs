@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use perftab_core::session::{RecordedFile, RecordedFiles, Session};
-use perftab_core::{DsoId, DsoKind, Identity, RecordedBy};
+use perftab_core::{DsoId, DsoKind, Identity, MappedBy, RecordedBy};
 use perftab_perfdata::format::elf_note::build_id_of_elf;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
@@ -166,13 +166,7 @@ impl<'a> LateFile<'a> {
     /// True of code that a process made and `perf inject --jit` has put into a file: while it writes the recording, and
     /// with the inode of that file. Nothing else was mapped there.
     fn is_of_inject(&self) -> bool {
-        let name = self.recorded.path.rsplit('/').next();
-        let numbers = name.and_then(|name| name.strip_prefix("jitted-")?.strip_suffix(".so"));
-        let is_number = |text: &str| text.parse::<u64>().is_ok();
-        self.inode == Inode::Mapped
-            && numbers
-                .and_then(|numbers| numbers.split_once('-'))
-                .is_some_and(|(pid, code)| is_number(pid) && is_number(code))
+        self.inode == Inode::Mapped && self.recorded.mapped_by == MappedBy::Inject
     }
 
     /// True of an id that was written with the recording. `perf inject` writes a file of its own, and
@@ -313,6 +307,7 @@ mod tests {
             identity: Identity::Gnu(id_of(&path).expect("as before")),
             recorded_by: Some(RecordedBy::Table),
             inode: None,
+            mapped_by: MappedBy::Kernel,
         };
         let file = LateFile { recorded: &recorded, metadata, inode: Inode::Another };
         assert!(making(written).was_read_of_another(&file));

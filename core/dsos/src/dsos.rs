@@ -80,10 +80,40 @@ pub struct Dso {
 /// A part of a file that was mapped to be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutableMapping {
-    /// File offset at which it begins, a multiple of a page.
+    /// File offset at which it begins, a multiple of a page; of code that `perf inject` put there, another.
     pub offset: u64,
     /// How many bytes, by whole pages; `None` where that is not known (in a link).
     pub length: Option<u64>,
+}
+
+/// Who wrote that a file was mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MappedBy {
+    /// The kernel, or whoever recorded what it had mapped.
+    Kernel,
+    /// `perf inject --jit`: the file has code of a process, which was elsewhere.
+    Inject,
+}
+
+/// No kernel has smaller ones.
+const PAGE: u64 = 0x1000;
+
+impl MappedBy {
+    /// By the path of a file and the offset of its code. `perf inject --jit` writes `jitted-PID-NUMBER.so`, one for each
+    /// method that a run time compiled, with the code right behind the ELF header; what a kernel maps begins with a page
+    /// (`jit_emit_elf` and `jit_repipe_code_load` in tools/perf/util/jitdump.c, Linux 6.12).
+    pub fn of(path: &str, offset: u64) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let numbers = name.strip_prefix("jitted-").and_then(|rest| rest.strip_suffix(".so"));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+        let is_of_inject = numbers
+            .and_then(|numbers| numbers.split_once('-'))
+            .is_some_and(|(pid, number)| is_number(pid) && is_number(number));
+        match is_of_inject && !offset.is_multiple_of(PAGE) {
+            true => Self::Inject,
+            false => Self::Kernel,
+        }
+    }
 }
 
 /// More are not kept: they are parts of what there is.
@@ -144,6 +174,14 @@ impl Dso {
         if self.executable.len() < MAX_EXECUTABLE && !self.executable.contains(&mapping) {
             self.executable.push(mapping);
         }
+    }
+
+    /// Who wrote that its code was mapped; of several, the kernel.
+    pub fn mapped_by(&self) -> MappedBy {
+        let mut offsets = self.executable.iter().map(|mapping| mapping.offset);
+        let first = offsets.next().map(|offset| MappedBy::of(&self.path, offset));
+        let others = |by: &MappedBy| offsets.all(|offset| MappedBy::of(&self.path, offset) == *by);
+        first.filter(others).unwrap_or(MappedBy::Kernel)
     }
 
     /// File offset at which the first mapping of its code begins.
@@ -320,5 +358,35 @@ mod tests {
             (dsos.get(DsoId(0)).path.as_str(), dsos.get(DsoId(0)).is_deleted),
             ("/bin/a", true)
         );
+    }
+
+    #[test]
+    fn what_perf_injected_is_known_by_its_name_and_its_place() {
+        let by = |path: &str, offsets: &[u64]| {
+            let mut dsos = Dsos::default();
+            let dso = dsos.intern(path, DsoKind::User, MappedFrom::Nothing, None);
+            for &offset in offsets {
+                let length = Some(0x40);
+                dsos.get_mut(dso).add_executable(ExecutableMapping { offset, length });
+            }
+            dsos.get(dso).mapped_by()
+        };
+        for path in ["jitted-1-2.so", "/home/seven/.debug/jit/java-jit-x/jitted-4711-0.so"] {
+            assert_eq!(by(path, &[0x80]), MappedBy::Inject, "{path}");
+            assert_eq!(by(path, &[0x80, 0x40]), MappedBy::Inject, "{path}");
+            // A program may call a library of its own so.
+            for offsets in [&[0x1000][..], &[0], &[0x80, 0x1000], &[0x1000, 0x80], &[]] {
+                assert_eq!(by(path, offsets), MappedBy::Kernel, "{path} {offsets:x?}");
+            }
+        }
+        for path in [
+            "/usr/lib/jitted.so",
+            "jitted-1.so",
+            "jitted-a-2.so",
+            "/jitted-1-2.so/x",
+            "jitted--.so",
+        ] {
+            assert_eq!(by(path, &[0x80]), MappedBy::Kernel, "{path}");
+        }
     }
 }

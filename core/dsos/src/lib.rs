@@ -10,7 +10,7 @@ mod pseudo_frame;
 use serde::{Deserialize, Serialize};
 
 pub use code_change::{CodeChange, MadeCode, pid_of_jitdump, pid_of_perf_map};
-pub use dsos::{Dso, DsoKind, Dsos, ExecutableMapping, KernelPlace, RecordedBy};
+pub use dsos::{Dso, DsoKind, Dsos, ExecutableMapping, KernelPlace, MappedBy, RecordedBy};
 pub use module_name::{is_module_name, module_name};
 pub use perftab_perfdata::identity::{ContentHash, Identity, MappedFrom};
 pub use pseudo_frame::{OffCpu, PseudoFrame};

@@ -3,7 +3,7 @@
 //! There they can be found by path, and files that became others can be seen by time and inode. The
 //! page has read the recording, and `perftab view` can look: [`RecordedFiles`] crosses as JSON.
 
-use perftab_profile::{Dso, DsoId, DsoKind, Identity, MappedFrom, RecordedBy};
+use perftab_profile::{Dso, DsoId, DsoKind, Identity, MappedBy, MappedFrom, RecordedBy};
 use serde::{Deserialize, Serialize};
 
 use super::Session;
@@ -36,6 +36,8 @@ pub struct RecordedFile {
     pub recorded_by: Option<RecordedBy>,
     /// The inode that was mapped, if that was recorded.
     pub inode: Option<RecordedInode>,
+    /// Who wrote that.
+    pub mapped_by: MappedBy,
 }
 
 /// What an MMAP2 record says of an inode.
@@ -84,6 +86,7 @@ impl RecordedFile {
                 }
                 MappedFrom::BuildId(_) | MappedFrom::Nothing => None,
             },
+            mapped_by: dso.mapped_by(),
         })
     }
 }

@@ -14,8 +14,8 @@ use super::doubt::Mappings;
 use super::kernel::user_dso_kind;
 use crate::mappings::Mapping;
 use crate::{
-    DsoKind, ExecutableMapping, MappedFrom, Namespaces, Process, ProcessId, Profile, StringId,
-    Thread, ThreadId,
+    DsoKind, ExecutableMapping, MappedBy, MappedFrom, Namespaces, Process, ProcessId, Profile,
+    StringId, Thread, ThreadId,
 };
 
 /// Pid and tid of idle threads. A recorder in a PID namespace is told the same of every process
@@ -477,7 +477,8 @@ impl Tasks {
         };
         let mapping = Mapping { start: mmap.address, end, page_offset, dso };
         let gaps = self.gaps;
-        let is_code = kind == DsoKind::Jit || is_injected_code(&mmap.path);
+        let mapped_by = MappedBy::of(&mmap.path, mmap.page_offset);
+        let is_code = kind == DsoKind::Jit || mapped_by == MappedBy::Inject;
         let running = self.running(profile, mmap.pid);
         running.mapped_after = gaps;
         let (space, all) = (&mut running.space, &mut profile.mappings);
@@ -492,17 +493,6 @@ impl Tasks {
         }
         space.add_code(all, mapping, version);
     }
-}
-
-/// True for the files that `perf inject --jit` writes, `jitted-PID-NUMBER.so`: one for each method
-/// that a run time compiled (`jit_emit_elf` in tools/perf/util/jitdump.c, Linux 6.12).
-fn is_injected_code(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let numbers = name.strip_prefix("jitted-").and_then(|rest| rest.strip_suffix(".so"));
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    numbers
-        .and_then(|numbers| numbers.split_once('-'))
-        .is_some_and(|(pid, number)| is_number(pid) && is_number(number))
 }
 
 /// What a thread is called whose name was not recorded.
