@@ -100,11 +100,13 @@ const PAGE: u64 = 0x1000;
 
 impl MappedBy {
     /// By the path of a file and the offset of its code. `perf inject --jit` writes `jitted-PID-NUMBER.so`, one for each
-    /// method that a run time compiled, with the code right behind the ELF header; what a kernel maps begins with a page
-    /// (`jit_emit_elf` and `jit_repipe_code_load` in tools/perf/util/jitdump.c, Linux 6.12).
+    /// method that a run time compiled, with the code right behind the ELF header; what a kernel maps begins with a page.
+    /// Code that moved has that offset, too, and a path without `.so`, where no file is (`jit_repipe_code_load` and
+    /// `jit_repipe_code_move` in tools/perf/util/jitdump.c, Linux 6.12).
     pub fn of(path: &str, offset: u64) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
-        let numbers = name.strip_prefix("jitted-").and_then(|rest| rest.strip_suffix(".so"));
+        let numbers = name.strip_prefix("jitted-");
+        let numbers = numbers.map(|numbers| numbers.strip_suffix(".so").unwrap_or(numbers));
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
         let is_of_inject = numbers
             .and_then(|numbers| numbers.split_once('-'))
@@ -371,7 +373,9 @@ mod tests {
             }
             dsos.get(dso).mapped_by()
         };
-        for path in ["jitted-1-2.so", "/home/seven/.debug/jit/java-jit-x/jitted-4711-0.so"] {
+        for path in
+            ["jitted-1-2.so", "jitted-1-2", "/home/seven/.debug/jit/java-jit-x/jitted-4711-0.so"]
+        {
             assert_eq!(by(path, &[0x80]), MappedBy::Inject, "{path}");
             assert_eq!(by(path, &[0x80, 0x40]), MappedBy::Inject, "{path}");
             // A program may call a library of its own so.
@@ -383,6 +387,7 @@ mod tests {
             "/usr/lib/jitted.so",
             "jitted-1.so",
             "jitted-a-2.so",
+            "jitted-1-2.so.so",
             "/jitted-1-2.so/x",
             "jitted--.so",
         ] {

@@ -126,6 +126,11 @@ fn code_that_another_takes_the_place_of_is_gone() {
     machine.map_file(11, (0x1228, 0x10, "/tmp/jitted-11-2.so"));
     let found = machine.found(11, [0x121f, 0x1220, 0x1230]);
     assert_eq!(found, ["/opt/lib.so", "", "/tmp/jitted-11-2.so"]);
+    // Where code moved to, memory is there when other code takes its place.
+    machine.map_file(10, (0x1300, 0x100, "/tmp/jitted-10-1"));
+    machine.map_file(10, (0x1380, 0x40, "/tmp/jitted-10-3.so"));
+    let found = machine.found(10, [0x1300, 0x1380, 0x13f0]);
+    assert_eq!(found, [anon.2, "/tmp/jitted-10-3.so", anon.2]);
 }
 
 #[test]
