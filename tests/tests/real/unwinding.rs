@@ -272,6 +272,54 @@ fn stacks_of_go_end_where_another_stack_begins() {
     assert!(switched > 0 && whole > 0, "{switched} and {whole}");
 }
 
+/// `stub` has no unwind table, and its last act is a call that never returns; right behind it a function begins that has
+/// one.
+const STUB: &str = r#"
+#include <unistd.h>
+void stub(void);
+__attribute__((used, noinline)) static void burns(void) {
+    for (volatile unsigned i = 0; i < 200000000; i++) {}
+    _exit(0);
+}
+__asm__(".text\n .p2align 4\n .type stub, @function\n"
+        "stub: sub $8, %rsp\n .skip 7, 0x90\n call burns\n .size stub, . - stub\n"
+        ".type next, @function\n next: .cfi_startproc\n ret\n .cfi_endproc\n .size next, . - next\n");
+int main(void) { stub(); }
+"#;
+
+/// The call seems to return to where `next` begins, as the first function of a coroutine does.
+#[test]
+fn code_without_tables_before_a_function_is_no_root() {
+    let test = "code_without_tables_before_a_function";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    if cfg!(not(target_arch = "x86_64")) {
+        println!("SKIPPED: {test}: its assembly is of x86-64");
+        return;
+    }
+    let folder = TestFolder::new();
+    let id = "5c419700000000000000000000000000000000ad";
+    let program = perftab_tests::program::compile(&folder, "stub", id, STUB);
+    let recording = folder.join("perf.data");
+    if !record_at(test, &program, &recording, "499", "8192") {
+        return;
+    }
+    let mut script = Command::new(perftab_binary());
+    script.arg("script").arg(&recording).env_remove("DEBUGINFOD_URLS");
+    let output = script.ended().expect("perftab runs");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let of_stub = printed.split("\n\n").filter(|sample| sample.contains(" stub")).count();
+    assert!(of_stub > 10, "{printed}\n{said}");
+    assert!(!printed.contains(" next"), "{printed}");
+    assert_eq!(
+        said_of(&said, "in code of stub that its unwind tables leave out"),
+        of_stub,
+        "{said}"
+    );
+}
+
 /// A program and what it is linked with, recorded.
 struct Recorded {
     _folder: TestFolder,

@@ -133,6 +133,14 @@ impl Form {
         }
     }
 
+    /// More bytes than these are not between two functions: assemblers align to 16, glibc on arm64 to 64.
+    fn max_padding(&self) -> u64 {
+        match self.machine {
+            Some(UnwoundMachine::Aarch64) => 64,
+            _ => 16,
+        }
+    }
+
     fn bases(&self) -> BaseAddresses {
         BaseAddresses::default().set_eh_frame(self.address).set_text(self.text)
     }
@@ -224,6 +232,17 @@ impl Table {
             sort_by_numbers(&mut functions, |function| (function.start, function.end));
             functions
         })
+    }
+
+    fn begins_function(&self, address: u64) -> bool {
+        self.functions().binary_search_by_key(&address, |function| function.start).is_ok()
+    }
+
+    /// Where the function ends that is the last to begin before an address.
+    fn end_before(&self, address: u64) -> Option<u64> {
+        let functions = self.functions();
+        let next = functions.partition_point(|function| function.start < address);
+        Some(functions.get(next.checked_sub(1)?)?.end)
     }
 
     pub fn row(&self, address: u64, memory: &mut UnwindContext<usize>) -> Option<Row> {
@@ -328,13 +347,17 @@ impl UnwindTables {
         row.or_else(|| is_entry.then(Row::of_first))
     }
 
-    /// Whether a function begins at an address, as frames have it.
-    pub fn begins_function(&self, address: u64) -> bool {
+    /// Whether a function begins at an address, as frames have it, with nothing but padding before it. What the tables
+    /// leave out is longer: it may call a function that does not return as its last act, and so seem to return to here.
+    pub fn begins_behind_padding(&self, address: u64) -> bool {
         let Some(address) = self.place.svma(address).map(|address| address.0) else { return false };
-        let begins = |table: &Table| {
-            table.functions().binary_search_by_key(&address, |function| function.start).is_ok()
+        let tables = &self.sections.tables;
+        let before = tables.iter().filter_map(|table| table.end_before(address)).max();
+        let is_behind = |table: &Table| {
+            before.is_some_and(|end| address.saturating_sub(end) < table.form.max_padding())
+                && table.begins_function(address)
         };
-        self.sections.tables.iter().any(begins)
+        tables.iter().any(is_behind)
     }
 }
 

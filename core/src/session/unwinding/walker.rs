@@ -367,11 +367,12 @@ impl Walker {
         StackEnd::Truncated
     }
 
-    /// Whether a caller has called nothing: what a function returns to is where another one begins, and nothing is before
-    /// it. So whoever made the stack has written that there, as `makecontext` does for the first function of a coroutine.
+    /// Whether a caller has called nothing: what a function returns to is where another one begins, and nothing but padding
+    /// is before it. So whoever made the stack has written that there, as `makecontext` does for the first function of a
+    /// coroutine.
     fn is_made_up(&self, walk: &Walk, frame: FrameId) -> bool {
         let Frame { dso, address } = self.frames.get(frame);
-        let begins = |tables: &UnwindTables| tables.begins_function(address.wrapping_add(1));
+        let begins = |tables: &UnwindTables| tables.begins_behind_padding(address.wrapping_add(1));
         walk.state == CodeState::Calls && self.tables.get(&dso).is_some_and(begins)
     }
 
