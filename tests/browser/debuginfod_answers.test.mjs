@@ -2,11 +2,11 @@
 // build, no binary, too much, no permission to read, no answer at all, and an answer that is cancelled half way. Of
 // several servers each has its own outcome, and none is asked twice unless the user asks again.
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { describe } from "node:test";
-import { Parts, buildId, html, isInstalled, run } from "./recording.mjs";
+import { Parts, buildId, debuginfodManual, html, isInstalled, run } from "./recording.mjs";
 import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
 import { Tab } from "./tab.mjs";
 
@@ -35,6 +35,16 @@ afterScenes(() => {
   for (const end of servers) end();
   return parts.end();
 });
+
+/** By the id in os-release: where elfutils' documents say that distributions have theirs. */
+const PUBLIC_SERVERS = {
+  debian: "debuginfod.debian.net",
+  ubuntu: "debuginfod.ubuntu.com",
+  fedora: "debuginfod.fedoraproject.org",
+  arch: "debuginfod.archlinux.org",
+  "opensuse-leap": "debuginfod.opensuse.org",
+  "opensuse-tumbleweed": "debuginfod.opensuse.org",
+};
 
 const READABLE = { "access-control-allow-origin": "*" };
 
@@ -378,6 +388,93 @@ describe("a debuginfod asked by the page itself", () => {
     },
     { tier: "all" },
   );
+
+  scene(
+    "a07 11k the server of the recording's distribution is suggested, with what it would see, and asked by no click but Fetch",
+    async (t) => {
+      const id = /^ID="?([^"\n]*)/m.exec(existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "")?.[1];
+      const server = PUBLIC_SERVERS[id];
+      if (server === undefined) {
+        console.log(`SKIPPED: the server of the recording's distribution: ${id ?? "this one"} has none that the test knows`);
+        return t.skip();
+      }
+      const tab = await Tab.open(host);
+      const { page } = tab;
+      const requests = [];
+      page.context().on("request", (request) => requests.push(request.url()));
+      await tab.drop(recording);
+      await tab.opened();
+      const missing = Object.values(await tab.ledger()).filter(({ status }) => status === "missing").length;
+      await page.getByRole("button", { name: /^Fetch \d+ from debuginfod$/ }).click();
+      const dialog = page.getByRole("dialog", { name: "Fetch from debuginfod" });
+      assert.ok(await dialog.getByRole("button", { name: /^Fetch/ }).isDisabled());
+      await dialog.getByText(/^Recorded on .*\. The public server of .* may have what its packages brought\./).waitFor();
+      await tab.pictures("19-suggested");
+      const add = dialog.getByRole("button", { name: `Add ${server}`, exact: true });
+      await add.click();
+      await add.waitFor({ state: "detached" });
+      const field = dialog.getByRole("textbox");
+      assert.equal(await field.inputValue(), `https://${server}/`);
+      assert.ok(await field.evaluate((it) => it === document.activeElement));
+      const sees = `${server} is asked for ${missing} build-ids. It also sees your IP address. Nothing else from the profile is sent.`;
+      await dialog.getByText(sees, { exact: true }).waitFor();
+      const command = `DEBUGINFOD_URLS=https://${server} perftab view tides.perf.data`;
+      await dialog.getByText(command, { exact: true }).waitFor();
+      await tab.pictures("19-added");
+      await dialog.getByRole("button", { name: "Not now" }).click();
+      await dialog.waitFor({ state: "detached" });
+      // Nor is it kept for the next profile.
+      assert.equal(await page.evaluate(() => JSON.stringify(localStorage).includes("debuginfod.")), false);
+      assert.deepEqual(
+        requests.filter((url) => /^https?:/.test(url) && new URL(url).origin !== new URL(host).origin),
+        [],
+      );
+      await tab.close();
+    },
+    { tier: "all" },
+  );
+
+  for (const [proxy, start] of [
+    ["nginx", (example, address) => parts.nginx(example.replace("http://127.0.0.1:8002", address))],
+    [
+      "caddy",
+      (example, address) =>
+        parts.caddy((site) =>
+          example.replace("debuginfod.example.org", site).replace("127.0.0.1:8002", address.replace("http://", "")),
+        ),
+    ],
+  ]) {
+    scene(
+      `11j the example for ${proxy} lets the page read a real debuginfod`,
+      async (t) => {
+        const missing = ["debuginfod", proxy].filter((program) => !isInstalled(program));
+        if (missing.length > 0) {
+          console.log(`SKIPPED: the example for ${proxy}: ${missing.join(", ")} not installed`);
+          return t.skip();
+        }
+        writeFileSync(parts.path("served", "bin", "any-name"), program);
+        const example = new RegExp(`\`\`\`${proxy}\n(.*?)\`\`\``, "s").exec(readFileSync(debuginfodManual, "utf8"))[1];
+        const address = await start(example, await parts.debuginfod(parts.path("served")));
+        const { tab, row } = await ask(address);
+        await tab.status("tides", "matched");
+        await row.getByText("inlines and source lines").waitFor();
+        // What it has not is no refusal.
+        const other = tab.page
+          .locator(".dso-row")
+          .filter({ has: tab.page.getByRole("button", { name: "driftwood", exact: true }) });
+        await other.getByRole("button", { name: "Fetch driftwood" }).click();
+        await other.getByText(`Not on ${new URL(address).host}`, { exact: true }).waitFor();
+        const size = await tab.page.evaluate(async (url) => {
+          const reply = await fetch(url, { credentials: "omit" });
+          return [Number(reply.headers.get("x-debuginfod-size")), (await reply.blob()).size];
+        }, `${address}/buildid/${wanted}/debuginfo`);
+        assert.deepEqual(size, [program.length, program.length]);
+        tab.browser.errors.length = 0;
+        await tab.close();
+      },
+      { tier: "all" },
+    );
+  }
 });
 
 /** Runs in the page before its own script: notes what its worker is asked, and when. */

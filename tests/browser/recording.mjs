@@ -17,6 +17,7 @@ export const html = process.env.PERFTAB_HTML ?? join(root, "target/page/perftab.
 /** What a static host serves. */
 export const siteFolder = process.env.PERFTAB_SITE ?? join(root, "target/site");
 export const tidesSource = join(root, "tests/programs/tides.c");
+export const debuginfodManual = join(root, "docs/debuginfod.md");
 
 /** Nothing of the person who runs the tests: no servers, no cache. */
 function environment(home) {
@@ -225,25 +226,41 @@ export class Parts {
 
   /** Runs elfutils' debuginfod over a folder; answers its address once it has read all of it. */
   async debuginfod(folder) {
-    const giveUp = performance.now() + limits.wait;
-    while (performance.now() < giveUp) {
-      const port = await freePort();
-      const options = ["-d", ":memory:", "-p", String(port), "-F", folder];
-      const child = this.#spawn("debuginfod", options, environment(this.folder));
+    const start = (port) => {
+      const child = this.#spawn("debuginfod", ["-d", ":memory:", "-p", String(port), "-F", folder], environment(this.folder));
       child.stdout.resume();
-      const address = `http://127.0.0.1:${port}`;
-      // It has no other way to tell than to be asked. It ends if somebody else took the port in between.
-      for (; child.exitCode === null && performance.now() < giveUp; await tick()) {
-        const metrics = await fetch(`${address}/metrics`).then(
-          (reply) => reply.text(),
-          () => "",
-        );
-        const lines = metrics.split("\n");
-        const isReady = lines.includes("ready 1") && lines.includes('thread_work_pending{role="scan"} 0');
-        if (isReady && child.exitCode === null) return address;
-      }
-    }
-    throw new Error("debuginfod is not ready");
+      return child;
+    };
+    return await listening("debuginfod", start, async (address) => {
+      const lines = (await (await fetch(`${address}/metrics`)).text()).split("\n");
+      return lines.includes("ready 1") && lines.includes('thread_work_pending{role="scan"} 0');
+    });
+  }
+
+  /** Runs nginx with this in its `server` block; answers its address. */
+  async nginx(block) {
+    const start = (port) => {
+      const folder = dirname(this.path(`nginx-${port}`, "nginx.conf"));
+      const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+        (what) => `${what}_temp_path ${folder}/${what};`,
+      );
+      const server = `server { listen 127.0.0.1:${port}; ${block} }`;
+      const http = `http { access_log off; ${temporary.join(" ")} ${server} }`;
+      const alone = `daemon off; master_process off; pid ${folder}/pid; error_log stderr;`;
+      writeFileSync(join(folder, "nginx.conf"), `${alone} events {} ${http}\n`);
+      return this.#spawn("nginx", ["-e", "stderr", "-p", folder, "-c", join(folder, "nginx.conf")], environment(folder));
+    };
+    return await listening("nginx", start, answersAnything);
+  }
+
+  /** Runs Caddy with what `site` makes of the address; answers that. */
+  async caddy(site) {
+    const start = (port) => {
+      const file = this.path(`caddy-${port}`, "Caddyfile");
+      writeFileSync(file, `{\n\tadmin off\n\tdefault_bind 127.0.0.1\n}\n${site(`http://127.0.0.1:${port}`)}`);
+      return this.#spawn("caddy", ["run", "--config", file, "--adapter", "caddyfile"], environment(dirname(file)));
+    };
+    return await listening("caddy", start, answersAnything);
   }
 
   /** A server that dies with this process, whatever happens to it. */
@@ -261,6 +278,26 @@ export class Parts {
     );
     return child;
   }
+}
+
+/** The address of a server that `start` starts at a port, once it is ready. It has no other way to tell than to be asked. */
+async function listening(name, start, isReady) {
+  const giveUp = performance.now() + limits.wait;
+  while (performance.now() < giveUp) {
+    const port = await freePort();
+    const child = start(port);
+    const address = `http://127.0.0.1:${port}`;
+    // It ends if somebody else took the port in between.
+    for (; child.exitCode === null && performance.now() < giveUp; await tick()) {
+      if ((await isReady(address).catch(() => false)) && child.exitCode === null) return address;
+    }
+  }
+  throw new Error(`${name} is not ready`);
+}
+
+async function answersAnything(address) {
+  await fetch(address);
+  return true;
 }
 
 const tick = () => new Promise((done) => setTimeout(done, 50));

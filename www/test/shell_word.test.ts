@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { scpCommand, shellWord, verifyCommand } from "../src/ledger/shell_word.ts";
+import { scpCommand, shellWord, verifyCommand, viewCommand } from "../src/ledger/shell_word.ts";
 
 test("a shell reads a quoted word as it is", () => {
   for (const word of ["plain/path-1.so", "two words", "it's", '$(touch x); `y` & > \\ "z"', "a\nb", "*"]) {
@@ -20,4 +20,6 @@ test("the host of a recording cannot add options or commands", () => {
 test("nor can the name of a recording", () => {
   assert.equal(verifyCommand("web-07.perf.data"), "perftab buildid verify web-07.perf.data");
   assert.equal(verifyCommand("-o x"), "perftab buildid verify './-o x'");
+  assert.equal(viewCommand("https://a.example", "a.data"), "DEBUGINFOD_URLS=https://a.example perftab view a.data");
+  assert.equal(viewCommand("https://a https://b;id", "-o x"), "DEBUGINFOD_URLS='https://a https://b;id' perftab view './-o x'");
 });

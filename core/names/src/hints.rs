@@ -164,6 +164,23 @@ pub fn hints(dso: &Dso, host: &Host, package: Option<&PackageNote>) -> Vec<Hint>
     hints
 }
 
+/// The public debuginfod of the distribution that was recorded, by the kernel where nothing else tells which that is.
+pub fn public_debuginfod(host: &Host) -> Option<Hint> {
+    let family = Family::of(host)?;
+    let (name, server) = (family.name(), family.server()?);
+    let recorded = match &host.distribution {
+        Some(it) => printable(it.name.as_ref().unwrap_or(&it.id)),
+        None => format!("a kernel of {name}").into(),
+    };
+    Some(Hint {
+        text: format!(
+            "Recorded on {recorded}. The public server of {name} may have what its packages brought."
+        ),
+        command: Some(format!("export DEBUGINFOD_URLS={server}")),
+        url: Some(server.to_owned()),
+    })
+}
+
 fn record_again() -> Hint {
     Hint {
         text: "Record again with build-ids: `perftab record`, or `perf record --buildid-mmap`. If \
@@ -400,6 +417,37 @@ mod tests {
             commands(&own, &host("6.1.0-18-amd64", None)),
             ["perftab buildid archive perf.data"]
         );
+    }
+
+    #[test]
+    fn the_public_server_is_that_of_the_distribution() {
+        let of = |release: &str, distribution: Option<&str>| {
+            let found = public_debuginfod(&host(release, distribution));
+            found.map(|it| (it.text.split(". ").next().unwrap().to_owned(), it.url.unwrap()))
+        };
+        for (release, distribution, recorded, server) in [
+            ("6.18.0-mine", Some("debian"), "debian", "debian.net"),
+            ("6.8.0-45-generic", Some("fedora"), "fedora", "fedoraproject.org"),
+            ("6.1.0-18-amd64", None, "a kernel of Debian", "debian.net"),
+            ("6.8.0-45-generic", None, "a kernel of Ubuntu", "ubuntu.com"),
+            ("6.5.6-300.fc39.x86_64", None, "a kernel of Fedora", "fedoraproject.org"),
+            ("6.6.8-arch1-1", None, "a kernel of Arch", "archlinux.org"),
+            ("6.4.0-150600.21-default", None, "a kernel of SUSE", "opensuse.org"),
+        ] {
+            let expected =
+                (format!("Recorded on {recorded}"), format!("https://debuginfod.{server}"));
+            assert_eq!(of(release, distribution), Some(expected), "{release} {distribution:?}");
+        }
+        for (release, distribution) in [("6.18.0", None), ("6.1.0-18-amd64", Some("gentoo"))] {
+            assert_eq!(of(release, distribution), None, "{release} {distribution:?}");
+        }
+        // Whoever wrote the recording does not choose the server.
+        let mut host = host("6.1.0", Some("debian"));
+        host.distribution.as_mut().unwrap().name =
+            Some("a\u{1b}[31m https://evil.example".to_owned());
+        let hint = public_debuginfod(&host).unwrap();
+        assert!(!hint.text.contains('\u{1b}'), "{}", hint.text);
+        assert_eq!(hint.url.as_deref(), Some("https://debuginfod.debian.net"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod symbols;
 
 pub use data_names::{DataNames, DataObject};
 pub use functions::{ByFunction, FunctionId, Provenance};
-pub use hints::{Hint, hints};
+pub use hints::{Hint, hints, public_debuginfod};
 pub use ledger::{Attempt, Ledger, LedgerRow, Status};
 pub use lookup::KnownName;
 pub use matched_symbols::MatchedSymbols;

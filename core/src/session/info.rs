@@ -3,7 +3,7 @@
 use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort_by, sort_by_key};
 
-use perftab_names::{Attempt, Hint, Status, hints};
+use perftab_names::{Attempt, Hint, Status, hints, public_debuginfod};
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::header::{Form, Header};
 use perftab_perfdata::error::Warning;
@@ -137,6 +137,8 @@ pub struct HostInfo {
     pub cmdline: Vec<String>,
     /// Which distribution it ran.
     pub distribution: Option<Distribution>,
+    /// The public debuginfod server of that distribution.
+    pub debuginfod: Option<Hint>,
 }
 
 /// A control group.
@@ -386,6 +388,7 @@ impl Session {
         ProfileInfo {
             format: self.format.clone(),
             host: HostInfo {
+                debuginfod: public_debuginfod(&host),
                 hostname: shown(host.hostname),
                 os_release: shown(host.os_release),
                 arch: shown(host.arch),

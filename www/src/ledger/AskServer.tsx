@@ -3,10 +3,23 @@
 import type { Signal } from "@preact/signals";
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import { Copy } from "../shell/Copy.tsx";
 import { Dialog } from "../shell/Dialog.tsx";
+import { info, recordingName } from "../state/app.ts";
 import { count } from "../state/format.ts";
 import { allowAndFetch, asking } from "./debuginfod.ts";
-import { areAllowed, fetchesAutomatically, serverField, servers, setAutomatic, whoSees } from "./servers.ts";
+import {
+  addServer,
+  areAllowed,
+  fetchesAutomatically,
+  readServerUrl,
+  serverField,
+  servers,
+  setAutomatic,
+  whoSees,
+} from "./servers.ts";
+import { viewCommand } from "./shell_word.ts";
 import { served } from "../open/served.ts";
 
 export function AskServer(): JSX.Element | null {
@@ -31,6 +44,7 @@ function Asking({ ids }: { ids: readonly number[] }): JSX.Element {
       >
         {served.value === null ? <ServerField /> : null}
         <p>{whoSees(what)}</p>
+        {served.value === null && servers.value.length > 0 && <AskedByView />}
         {served.value === null && <AutomaticChoice ticked={automatically} />}
         <p class="button-row end">
           <button type="button" onClick={close}>
@@ -65,19 +79,58 @@ function AutomaticChoice({ ticked }: { ticked: Signal<boolean> }): JSX.Element {
 }
 
 function ServerField(): JSX.Element {
+  const field = useRef<HTMLInputElement>(null);
+  const named = (url: string): void => {
+    addServer(url);
+    field.current?.focus();
+  };
   return (
-    <label class="field">
-      debuginfod server URLs, separated by spaces
-      <input
-        type="text"
-        inputMode="url"
-        spellcheck={false}
-        placeholder="https://debuginfod.example.org"
-        value={serverField.value}
-        onInput={(event) => {
-          serverField.value = event.currentTarget.value;
-        }}
-      />
-    </label>
+    <>
+      <label class="field">
+        debuginfod server URLs, separated by spaces
+        <input
+          ref={field}
+          type="text"
+          inputMode="url"
+          spellcheck={false}
+          placeholder="https://debuginfod.example.org"
+          value={serverField.value}
+          onInput={(event) => {
+            serverField.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      <Suggested onAdd={named} />
+    </>
+  );
+}
+
+/** The server of the distribution that was recorded, which is asked like any other: once it is in the field, by the button. */
+function Suggested({ onAdd }: { onAdd: (url: string) => void }): JSX.Element | null {
+  const { text, url } = info.value?.host.debuginfod ?? {};
+  const host = readServerUrl(url ?? "")?.host;
+  if (host === undefined || servers.value.some((server) => server.host === host)) {
+    return null;
+  }
+  return (
+    <p class="button-row">
+      <span>{text}</span>
+      <button type="button" onClick={() => onAdd(url ?? "")}>
+        Add {host}
+      </button>
+    </p>
+  );
+}
+
+function AskedByView(): JSX.Element {
+  const command = viewCommand(servers.value.map(({ url }) => url).join(" "), recordingName.value);
+  return (
+    <div>
+      <span class="check">
+        If a server does not let web pages read its answers, the ledger says so. Then let perftab view ask:
+      </span>
+      <code class="command">{command}</code>
+      <Copy text={command} class="" />
+    </div>
   );
 }

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import type { DsoRow } from "../session/types.ts";
-import { info, opened } from "../state/app.ts";
+import { info, recordingName } from "../state/app.ts";
 import { shortId } from "../state/format.ts";
 import { Copy } from "../shell/Copy.tsx";
 import { pickBinaries } from "../open/pick.ts";
@@ -119,14 +119,12 @@ function FromTheHost({ row }: { row: DsoRow }): JSX.Element | null {
     return null;
   }
   const host = info.value?.host.hostname ?? "the-host";
-  // A link does not know what its recording was called.
-  const isFile = opened.value?.origin === "file" || opened.value?.origin === "served";
   const copy = scpCommand(host, row.path);
   return (
     <Way title={`Copy the file from ${host}, if it is still there`} action={<Copy text={copy} class="" />}>
       <code class="command">{copy}</code>
       <span class="check">
-        Check first: <code>{verifyCommand(isFile ? (opened.value?.name ?? "") : "perf.data")}</code>
+        Check first: <code>{verifyCommand(recordingName.value)}</code>
       </span>
     </Way>
   );

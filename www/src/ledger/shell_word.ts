@@ -11,7 +11,17 @@ export function scpCommand(host: string, path: string): string {
   return host.startsWith("-") ? `scp -- ${from} .` : `scp ${from} .`;
 }
 
-/** The command that compares what was recorded with the machine it runs on. A name that begins with a dash would be an option. */
+/** The command that compares what was recorded with the machine it runs on. */
 export function verifyCommand(recording: string): string {
-  return `perftab buildid verify ${shellWord(recording.startsWith("-") ? `./${recording}` : recording)}`;
+  return `perftab buildid verify ${fileWord(recording)}`;
+}
+
+/** The command that opens a recording and lets no web page ask servers, but itself. */
+export function viewCommand(urls: string, recording: string): string {
+  return `DEBUGINFOD_URLS=${shellWord(urls)} perftab view ${fileWord(recording)}`;
+}
+
+/** A name that begins with a dash would be an option. */
+function fileWord(name: string): string {
+  return shellWord(name.startsWith("-") ? `./${name}` : name);
 }

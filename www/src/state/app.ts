@@ -60,6 +60,13 @@ export const shownShare = signal(0);
 /** What is open. */
 export const opened = signal<OpenedProfile | null>(null);
 export const info = signal<ProfileInfo | null>(null);
+
+/** For commands: a link does not know what its recording was called. */
+export const recordingName = computed(() => {
+  const { origin, name } = opened.value ?? {};
+  return name !== undefined && (origin === "file" || origin === "served") ? name : "perf.data";
+});
+
 export const dsos = signal<readonly DsoRow[]>([]);
 export const coverage = signal<Coverage | null>(null);
 

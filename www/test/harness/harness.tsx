@@ -32,7 +32,7 @@ view.value = (options.get("view") ?? "flame") as typeof view.value;
 search.value = options.get("search") ?? "";
 // What the views and the shell read of it.
 const profile: Partial<ProfileInfo> = {
-  host: { hostname: "web-07", distribution: null, os_release: null, arch: "x86_64", cpus: 16, cmdline: [] },
+  host: { hostname: "web-07", distribution: null, debuginfod: null, os_release: null, arch: "x86_64", cpus: 16, cmdline: [] },
   events: [
     {
       name: "cycles",

@@ -33,6 +33,8 @@ pub fn is_there(need: Need) -> bool {
         Need::Hotspot => have("hotspot"),
         Need::Elfutils => have("eu-readelf"),
         Need::Debuginfod => have("debuginfod"),
+        Need::Nginx => have("nginx"),
+        Need::Caddy => have("caddy"),
         Need::Gzip => have("gzip"),
         Need::Xz => have("xz"),
         Need::Zstd => have("zstd"),

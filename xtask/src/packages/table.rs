@@ -27,6 +27,8 @@ pub enum Need {
     Hotspot,
     Elfutils,
     Debuginfod,
+    Nginx,
+    Caddy,
     Gzip,
     Xz,
     Zstd,
@@ -78,6 +80,8 @@ fn row(need: Need) -> (&'static str, Names) {
         Hotspot =>     ("hotspot",            ["hotspot", "hotspot", "hotspot", "", ""]),
         Elfutils =>    ("elfutils",           ["elfutils", "elfutils", "elfutils", "elfutils", ""]),
         Debuginfod =>  ("debuginfod",         ["debuginfod", "debuginfod", "elfutils-debuginfod", "debuginfod", ""]),
+        Nginx =>       ("nginx",              ["nginx-light", "nginx-light", "nginx-core", "nginx", ""]),
+        Caddy =>       ("Caddy",              ["caddy", "caddy", "caddy", "caddy", ""]),
         Gzip =>        ("gzip",               ["gzip", "gzip", "gzip", "gzip", ""]),
         Xz =>          ("xz",                 ["xz-utils", "xz-utils", "xz", "xz", ""]),
         Zstd =>        ("zstd",               ["zstd", "zstd", "zstd", "zstd", ""]),
@@ -128,6 +132,11 @@ impl Need {
             System::OtherLinux | System::Other => "",
         };
         column.split(' ').filter(|name| !name.is_empty())
+    }
+
+    /// Whether Debian's package starts it as a service.
+    pub fn is_web_server(self) -> bool {
+        matches!(self, Nginx | Caddy)
     }
 
     /// What to do instead where rustup is, or where there is no package.
