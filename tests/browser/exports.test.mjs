@@ -2,7 +2,7 @@
 // tab, an XML parser. What they add up is what `perftab report` says.
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { describe } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -233,7 +233,7 @@ describe("the picture", () => {
 });
 
 describe("the page", () => {
-  scene("saves the same files as the command, says what they lack, and stays alive", async () => {
+  scene("a32 lists what each file keeps, lacks and weighs, and saves the same files as the command", async () => {
     const host = await parts.host();
     const tab = await Tab.open(host, { initPath: axe });
     await tab.drop(tidesRecording);
@@ -246,6 +246,17 @@ describe("the page", () => {
     const dialog = page.getByRole("dialog", { name: "Share this profile" });
     await dialog.getByRole("button", { name: "Export", exact: true }).click();
     await dialog.getByText("pprof has no sample times and no CPUs.").waitFor();
+    const list = dialog.getByRole("table", { name: "For other tools" });
+    const row = (save) => list.getByRole("row").filter({ has: page.getByRole("button", { name: save }) });
+    const sizeOf = (save) => row(save).getByRole("cell").nth(1);
+    await sizeOf("Save as text").filter({ hasText: /\d/ }).waitFor();
+    for (const [save, keeps] of [
+      ["Save for Firefox Profiler", "Stacks, processes and threads, sample times, source lines, build-ids."],
+      ["Save for pprof", "Stacks, processes and threads, source lines, addresses, build-ids."],
+      ["Save as text", "Stacks, process names, weights."],
+    ]) {
+      await row(save).getByText(keeps, { exact: true }).waitFor();
+    }
     assert.deepEqual(await tab.findings(), []);
     await tab.pictures("export");
     const saved = [
@@ -256,7 +267,13 @@ describe("the page", () => {
       ["Save as text", "collapsed", "collapsed.txt"],
     ];
     for (const [label, format, ending] of saved) {
+      const said = await sizeOf(label).innerText();
       const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: label }).click()]);
+      const { size } = statSync(await download.path());
+      const [, number, unit] = /^([\d.,]+)\s(B|kB|MB)$/.exec(said);
+      const step = { B: 1, kB: 1e3, MB: 1e6 }[unit];
+      // It is rounded to a digit behind the point.
+      assert.ok(Math.abs(Number(number.replace(",", "")) * step - size) <= 0.051 * step, `${label}: ${said}, ${size} bytes`);
       assert.equal(download.suggestedFilename(), `tides.perf.${ending}`);
       const unpacked = (file) =>
         (ending.endsWith(".gz") ? gunzipSync(readFileSync(file)) : readFileSync(file)).toString("latin1");

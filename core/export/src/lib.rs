@@ -30,7 +30,7 @@ use perftab_profile::Profile;
 use perftab_views::Query;
 use serde::{Deserialize, Serialize};
 
-pub use limits::{ForcedNames, limits};
+pub use limits::{Addresses, ForcedNames, kept, limits};
 pub use out::{Out, ROWS_A_PIECE};
 pub use source::{KnownTree, Source};
 

@@ -1,10 +1,10 @@
-//! What a format cannot hold, in sentences: the command and the page say them, and
+//! What a format keeps, and what it cannot hold, in words: the command and the page say them, and
 //! `docs/exports.md` has them side by side.
 
 use perftab_perfdata::text::printable;
 use perftab_profile::{Profile, Unit};
 
-use super::{ExportRequest, Format};
+use super::{Events, ExportRequest, Format};
 
 /// Whether names came from files that do not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,58 @@ pub enum ForcedNames {
     None,
     /// Some did.
     Some,
+}
+
+/// Whether code that has a name has its address, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// It has.
+    Known,
+    /// What is open came by a link, which leaves them out.
+    LeftOut,
+}
+
+/// What of a profile will be in the file, in a few words each.
+pub fn kept(request: &ExportRequest, profile: &Profile, addresses: Addresses) -> Vec<String> {
+    let format = request.format;
+    let with_samples = profile.events.iter().filter(|event| event.samples > 0).count();
+    let is_of_frames = request.query.steps.is_empty();
+    let events = || format!("{with_samples} events");
+    let is_there = |is_there: bool, what: &str| is_there.then(|| what.to_owned());
+    let is_several = request.events == Events::All && with_samples > 1;
+    let parts = match format {
+        Format::Collapsed => {
+            vec![
+                is_there(true, "stacks"),
+                is_there(true, "process names"),
+                is_there(true, "weights"),
+            ]
+        }
+        Format::Svg => vec![is_there(true, "the flame graph that is shown")],
+        Format::Speedscope => vec![
+            is_there(true, "stacks"),
+            is_there(true, "threads"),
+            is_there(profile.first_time().is_some(), "the order of samples"),
+            is_several.then(events),
+        ],
+        Format::Firefox => vec![
+            is_there(true, "stacks"),
+            is_there(true, "processes and threads"),
+            is_there(profile.first_time().is_some(), "sample times"),
+            is_several.then(events),
+            is_there(is_of_frames, "source lines"),
+            is_there(true, "build-ids"),
+        ],
+        Format::Pprof => vec![
+            is_there(true, "stacks"),
+            is_there(true, "processes and threads"),
+            is_several.then(events),
+            is_there(is_of_frames, "source lines"),
+            is_there(is_of_frames && addresses == Addresses::Known, "addresses"),
+            is_there(true, "build-ids"),
+        ],
+    };
+    parts.into_iter().flatten().collect()
 }
 
 /// What of a profile will not be in the file or is written in another way, a sentence each.

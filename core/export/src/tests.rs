@@ -435,6 +435,29 @@ fn forced_names_say_so() {
 }
 
 #[test]
+fn what_is_kept_is_that_of_the_profile_and_its_steps() {
+    let mut fixture = fixture("A B 3");
+    let kept = |fixture: &Fixture, request: &ExportRequest, addresses: Addresses| {
+        kept(request, &fixture.profile, addresses).join(", ")
+    };
+    let pprof = request(Format::Pprof);
+    assert_eq!(
+        kept(&fixture, &pprof, Addresses::Known),
+        "stacks, processes and threads, source lines, addresses, build-ids"
+    );
+    let of_a_link = kept(&fixture, &pprof, Addresses::LeftOut);
+    assert_eq!(of_a_link, "stacks, processes and threads, source lines, build-ids");
+    let mut transformed = pprof;
+    transformed.query.steps.push(Transform::CollapseRecursion);
+    let of_functions = kept(&fixture, &transformed, Addresses::Known);
+    assert_eq!(of_functions, "stacks, processes and threads, build-ids");
+    let firefox = request(Format::Firefox);
+    assert!(kept(&fixture, &firefox, Addresses::Known).contains("sample times"));
+    fixture.profile.samples.time_nanos.set(0, 0);
+    assert!(!kept(&fixture, &firefox, Addresses::Known).contains("sample times"));
+}
+
+#[test]
 fn addresses_that_a_link_made_up_are_not_written() {
     let mut fixture = fixture("A B 3");
     let addresses = |fixture: &Fixture| -> Vec<usize> {

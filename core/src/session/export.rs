@@ -8,13 +8,15 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use perftab_export::{
-    Events, ExportRequest, ForcedNames, Format, KnownTree, Out, ROWS_A_PIECE, Source,
+    Addresses, Events, ExportRequest, ForcedNames, Format, KnownTree, Out, ROWS_A_PIECE, Source,
 };
 use perftab_names::Status;
 use perftab_perfdata::slice::Work;
 use perftab_views::Query;
+use serde::Serialize;
 
 use crate::session::Session;
+use crate::session::times::ScanStep;
 
 /// Where an [`Export`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,16 @@ pub enum ExportStep {
 /// hold a tree whose stacks, each written out, take gigabytes. A recording of 10 million samples
 /// takes a third.
 pub const USUAL_LIMIT: u64 = 1 << 30;
+
+/// What a file of another tool has of this profile.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct ExportContents {
+    /// What it keeps, in a few words each.
+    pub kept: Vec<String>,
+    /// What it cannot hold, in sentences.
+    pub limits: Vec<String>,
+}
 
 /// A file of another tool that is being written.
 pub struct Export {
@@ -94,6 +106,16 @@ impl Session {
         perftab_export::limits(request, &self.profile, forced)
     }
 
+    /// What the file keeps of this profile, and what it cannot hold.
+    pub fn export_contents(&self, request: &ExportRequest) -> ExportContents {
+        let addresses = match self.fidelity {
+            None => Addresses::Known,
+            Some(_) => Addresses::LeftOut,
+        };
+        let kept = perftab_export::kept(request, &self.profile, addresses);
+        ExportContents { kept, limits: self.export_limits(request) }
+    }
+
     /// Collapsed stacks as a whole, for what holds them in memory anyway.
     pub fn export_collapsed(&mut self, query: &Query) -> String {
         let (format, events) = (Format::Collapsed, Events::One);
@@ -102,6 +124,33 @@ impl Session {
         let mut text = Vec::new();
         while let ExportStep::More { .. } = export.step(self, usize::MAX, &mut text) {}
         String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+/// How large a file is: it is written, and nothing of it is kept.
+pub(super) struct ExportSizeWork {
+    export: Export,
+    bytes: u64,
+}
+
+impl ExportSizeWork {
+    pub(super) fn new(export: Export) -> Self {
+        Self { export, bytes: 0 }
+    }
+
+    /// Goes on for about as long as so many rows of samples take. The answer has no size if the file
+    /// would be larger than its limit. Nothing comes where names have changed: begin anew.
+    pub(super) fn step(&mut self, session: &Session, rows: usize) -> Option<ScanStep<Option<f64>>> {
+        let mut written = Vec::new();
+        // What is written of a row takes several times as long as to look at it.
+        let step = self.export.step(session, rows / (2 * ROWS_A_PIECE), &mut written);
+        self.bytes += written.len() as u64;
+        match step {
+            ExportStep::More { done, total } => Some(ScanStep::More { done, total }),
+            ExportStep::Done => Some(ScanStep::Done(Some(self.bytes as f64))),
+            ExportStep::TooLarge => Some(ScanStep::Done(None)),
+            ExportStep::Stale => None,
+        }
     }
 }
 

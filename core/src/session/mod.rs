@@ -85,7 +85,7 @@ pub use comparing::ComparisonBuilder;
 pub use data_names::DataRequest;
 pub use diff::{DiffFunction, DiffTotal};
 pub use drawn::{DrawnComparison, DrawnGraph, DrawnTimeOrder};
-pub use export::{Export, ExportStep, USUAL_LIMIT};
+pub use export::{Export, ExportContents, ExportStep, USUAL_LIMIT};
 pub use flame::FlameWork;
 pub use hot_lines::{Amount, CodeHeat, HotInstruction, HotLine, HotLines};
 pub use images_here::{ForceResult, Offer};

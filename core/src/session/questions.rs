@@ -28,13 +28,15 @@ use perftab_views::{Direction, Query};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
+use crate::session::export::ExportSizeWork;
 use crate::session::report::CoverageWork;
 use crate::session::{
     AccessRows, BranchBlocks, CallNodeAround, CallNodeDetail, CallTreeRows, ChangeRows,
     ChangesRequest, CompareSearch, CompareView, ComparedDetail, ComparedTreeRows, ComparedTrees,
-    Coverage, DrawnComparison, DrawnGraph, DrawnTimeOrder, DsoPairRow, DsoRow, FilteredCoverage,
-    FlameWindow, FunctionRows, HotLines, MarkRows, OccurrenceRequest, Place, ProfileInfo,
-    SandwichFacts, ScanStep, SearchResult, Session, SharedLink, SideTotal, TimeWindow, TreeDetail,
+    Coverage, DrawnComparison, DrawnGraph, DrawnTimeOrder, DsoPairRow, DsoRow, ExportContents,
+    FilteredCoverage, FlameWindow, FunctionRows, HotLines, MarkRows, OccurrenceRequest, Place,
+    ProfileInfo, SandwichFacts, ScanStep, SearchResult, Session, SharedLink, SideTotal, TimeWindow,
+    TreeDetail,
 };
 
 /// What is asked with a question, as a host has it.
@@ -197,8 +199,10 @@ questions! {
     RangePreview { query: Query, range: TimeRange, window: FlameWindow } -> DrawnGraph;
     /// A link's payload, and what it holds.
     Share { options: ShareOptions } -> SharedLink;
-    /// What files of other tools cannot hold of this profile, in sentences: for each of several.
-    ExportLimits { requests: Vec<ExportRequest> } -> Vec<Vec<String>>;
+    /// What files of other tools keep of this profile, and what they cannot hold: for each of several.
+    ExportContents { requests: Vec<ExportRequest> } -> Vec<ExportContents>;
+    /// Bytes of a file of another tool; null if it would be too large to be written.
+    ExportSize { request: ExportRequest } -> Option<f64>;
     /// Why a pattern cannot rename, as a sentence; null if it can.
     RenameProblem { pattern: String } -> Option<String>;
 }
@@ -360,7 +364,8 @@ fn trees(question: &Question) -> Vec<(Query, TreeDetail)> {
         | Marks { .. }
         | RangePreview { .. }
         | Share { .. }
-        | ExportLimits { .. }
+        | ExportContents { .. }
+        | ExportSize { .. }
         | RenameProblem { .. } => Vec::new(),
     }
 }
@@ -414,9 +419,16 @@ fn begin(session: &mut Session, question: &Question) -> Begun {
             Answer::HeatCell(session.heat_cell(query, *start as u64, *end as u64))
         }
         Marks { start, end } => Answer::Marks(session.marks(*start as u64, *end as u64)),
-        ExportLimits { requests } => Answer::ExportLimits(
-            requests.iter().map(|request| session.export_limits(request)).collect(),
+        ExportContents { requests } => Answer::ExportContents(
+            requests.iter().map(|request| session.export_contents(request)).collect(),
         ),
+        ExportSize { request } => {
+            let mut size = ExportSizeWork::new(session.export(request.clone()));
+            return Begun::Working(Box::new(move |session, rows| {
+                let step = size.step(session, rows)?;
+                Some(step.map(|bytes| Ok(Answer::ExportSize(bytes))))
+            }));
+        }
         RenameProblem { pattern } => {
             Answer::RenameProblem(Rename::new(pattern, "").err().map(|problem| problem.to_string()))
         }

@@ -1,10 +1,13 @@
-// Files for other tools. What each cannot hold of this very profile the session says.
+// Files for other tools, in one list: what each keeps of this very profile, and what it cannot hold, and how large it is. The
+// session says all of it; a size is known once the file has been written for nobody, which lets go before whatever else is asked.
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
+import type { Session } from "../session/client.ts";
 import { Cancelled, WorkerDied } from "../session/client.ts";
-import type { ExportRequest, Format } from "../session/types.ts";
+import type { ExportContents, ExportRequest, Format } from "../session/types.ts";
 import { namesGeneration, opened, query, session } from "../state/app.ts";
+import { bytes } from "../state/format.ts";
 import { TextScopeNotice } from "./ScopeNotice.tsx";
 import { SaveButton } from "./save.tsx";
 
@@ -55,46 +58,105 @@ const TARGETS: readonly Target[] = [
   },
 ];
 
+/** What is said of one file: null bytes for one that would be too large. */
+type Sizes = ReadonlyMap<Format, number | null>;
+
 export function ExportTab(): JSX.Element {
-  const limits = useSignal<string[][]>([]);
+  const contents = useSignal<readonly ExportContents[]>([]);
+  const sizes = useSignal<Sizes>(new Map());
   useSignalEffect(() => {
     const present = session.value;
     const requests = TARGETS.map(({ format }) => requestFor(format, query.value));
     // A name that was forced is a limit too.
     void namesGeneration.value;
     const abort = new AbortController();
-    present?.call("exportLimits", { requests }, { signal: abort.signal }).then(
-      (said) => (limits.value = said),
-      (error) => {
+    const ask = async (asked: Session): Promise<void> => {
+      contents.value = await asked.call("exportContents", { requests }, { signal: abort.signal });
+      sizes.value = new Map();
+      for (const request of requests) {
+        const size = await asked.call("exportSize", { request }, { signal: abort.signal });
+        sizes.value = new Map(sizes.peek()).set(request.format, size);
+      }
+    };
+    if (present !== null) {
+      ask(present).catch((error) => {
         if (!(error instanceof Cancelled || error instanceof WorkerDied)) {
           throw error;
         }
-      },
-    );
+      });
+    }
     return () => abort.abort();
   });
   return (
     <div class="share-body single">
       <div class="share-main">
         <TextScopeNotice />
-        <ul class="exports">
-          {TARGETS.map((target, index) => (
-            <li key={target.format}>
-              <strong>{target.title}</strong>
-              <p>{target.reader}</p>
-              <p class="ink-mute">{limits.value[index]?.join(" ") ?? " "}</p>
-              <SaveButton
-                label={target.save}
-                kind=""
-                ending={target.ending}
-                make={(present, options) => present.call("export", { request: requestFor(target.format, query.peek()) }, options)}
+        <table class="sizes exports">
+          <caption>For other tools</caption>
+          <thead>
+            <tr>
+              <th scope="col">Tool</th>
+              <th scope="col">Keeps</th>
+              <th scope="col" class="number">
+                Size
+              </th>
+              <th scope="col">
+                <span class="visually-hidden">Save</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {TARGETS.map((target, index) => (
+              <TargetRow
+                key={target.format}
+                target={target}
+                contents={contents.value[index] ?? null}
+                size={sizes.value.get(target.format)}
               />
-            </li>
-          ))}
-        </ul>
+            ))}
+          </tbody>
+        </table>
       </div>
     </div>
   );
+}
+
+interface TargetRowProps {
+  target: Target;
+  contents: ExportContents | null;
+  /** undefined until it is known. */
+  size: number | null | undefined;
+}
+
+function TargetRow({ target, contents, size }: TargetRowProps): JSX.Element {
+  return (
+    <tr>
+      <th scope="row">
+        <strong>{target.title}</strong>
+        <p class="ink-mute">{target.reader}</p>
+      </th>
+      <td>
+        <p>{contents === null ? " " : sentence(contents.kept)}</p>
+        <p class="ink-mute">{contents?.limits.join(" ") ?? " "}</p>
+      </td>
+      <td class="number">{size === undefined ? "…" : size === null ? "over 1 GB" : bytes(size)}</td>
+      <td>
+        <SaveButton
+          label={target.save}
+          short="Save"
+          kind=""
+          ending={target.ending}
+          make={(present, options) => present.call("export", { request: requestFor(target.format, query.peek()) }, options)}
+        />
+      </td>
+    </tr>
+  );
+}
+
+/** "Stacks, process names, weights." */
+function sentence(parts: readonly string[]): string {
+  const all = parts.join(", ");
+  return `${all.charAt(0).toUpperCase()}${all.slice(1)}.`;
 }
 
 function requestFor(format: Format, asked: ExportRequest["query"]): ExportRequest {

@@ -12,13 +12,15 @@ import { fileNameFor, saveFile } from "./page.ts";
 
 interface SaveButtonProps {
   label: string;
+  /** What the button says where its row says the rest. */
+  short?: string;
   kind: string;
   /** Of the file's name. */
   ending: string;
   make: (session: Session, options: CallOptions) => Promise<Blob>;
 }
 
-export function SaveButton({ label, kind, ending, make }: SaveButtonProps): JSX.Element {
+export function SaveButton({ label, short, kind, ending, make }: SaveButtonProps): JSX.Element {
   const [said, setSaid] = useState("");
   const save = async (): Promise<void> => {
     const present = session.peek();
@@ -43,8 +45,8 @@ export function SaveButton({ label, kind, ending, make }: SaveButtonProps): JSX.
   };
   return (
     <span class="button-row">
-      <button type="button" class={kind} onClick={() => void save()}>
-        {label}
+      <button type="button" class={kind} {...(short === undefined ? {} : { "aria-label": label })} onClick={() => void save()}>
+        {short ?? label}
       </button>
       <span class="ink-mute" role="status">
         {said}

@@ -30,6 +30,7 @@ const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
 /** What comes when it comes. */
 const BESIDE: ReadonlySet<Method> = new Set<Method>([
   "dsoUsers",
+  "exportSize",
   "fetchDebuginfod",
   "filteredCoverage",
   "marks",
