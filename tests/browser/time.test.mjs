@@ -12,6 +12,7 @@ const LENGTHS = [600, 400, 600, 800];
 const S = 1e9;
 
 const parts = new Parts();
+let program;
 let recording;
 let host;
 /** Of every sample: when, in nanoseconds since the first, and of which thread. */
@@ -20,7 +21,7 @@ let samples;
 let phases;
 
 beforeScenes(async () => {
-  const program = parts.compilePhases();
+  program = parts.compilePhases();
   const said = parts.path("phases.txt");
   recording = parts.record("phases.perf.data", ["-F", "1999"], ["sh", "-c", `${program} ${LENGTHS.join(" ")} > ${said}`]);
   const lines = run("perf", ["script", "--ns", "-i", recording, "-F", "tid,time"]);
@@ -365,20 +366,153 @@ describe("time", () => {
     { tier: "all" },
   );
 
-  scene("a22 no task is over 50 ms while ranges are dragged, time is zoomed, and the heat map is moved over", async (t) => {
-    // Chromium traces all of a browser.
-    const tab = await open({ browser: "own" });
-    const { browser } = tab.browser;
-    await browser.startTracing(tab.page, { categories: ["toplevel"] });
-    for (let i = 0; i < 3; i++) await drag(tab, 0.1 * i * S, (1 + 0.3 * i) * S);
-    for (const key of ["w", "w", "d", "s", "a", "0"]) await tab.page.keyboard.press(key);
-    await tab.view(/Heat map/);
-    await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
-    for (let i = 0; i < 20; i++) await tab.page.mouse.move(...(await cellAt(tab, (i / 10) * S, 20)));
+  scene(
+    "a22 no task is over 50 ms while ranges are dragged, time is zoomed, and time order and heat map are moved over",
+    async (t) => {
+      // Chromium traces all of a browser.
+      const tab = await open({ browser: "own" });
+      const { browser } = tab.browser;
+      await browser.startTracing(tab.page, { categories: ["toplevel"] });
+      for (let i = 0; i < 3; i++) await drag(tab, 0.1 * i * S, (1 + 0.3 * i) * S);
+      for (const key of ["w", "w", "d", "s", "a", "0"]) await tab.page.keyboard.press(key);
+      await tab.view(/Time order/);
+      for (let i = 0; i < 20; i++) await tab.page.mouse.move(await xOf(tab, (i / 10) * S), 120);
+      await tab.view(/Heat map/);
+      await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
+      for (let i = 0; i < 20; i++) await tab.page.mouse.move(...(await cellAt(tab, (i / 10) * S, 20)));
+      await tab.settled();
+      const longest = longestTask(await browser.stopTracing());
+      t.diagnostic(`the longest took ${longest.toFixed(1)} ms of processor time`);
+      assert.ok(longest < 50, `a task of ${longest} ms`);
+      await tab.close();
+    },
+  );
+});
+
+describe("time order", () => {
+  /** The thread that was sampled most in a phase. */
+  const threadIn = ({ start, end }) => {
+    const counts = new Map();
+    for (const { tid, time } of samples) if (time >= start && time < end) counts.set(tid, (counts.get(tid) ?? 0) + 1);
+    return [...counts].sort(([, a], [, b]) => b - a)[0][0];
+  };
+  const timesOf = (tid) => samples.filter((sample) => sample.tid === tid).map(({ time }) => time);
+  /** The middle of the longest time in a phase in which a thread was sampled without a gap: a busy machine makes some. */
+  const busyTime = (tid, { start, end }) => {
+    let [longest, from, before] = [[0, 0], null, null];
+    for (const time of timesOf(tid).filter((time) => time >= start && time < end)) {
+      if (before === null || time - before > 1e6) from = time;
+      if (time - from > longest[1] - longest[0]) longest = [from, time];
+      before = time;
+    }
+    return (longest[0] + longest[1]) / 2;
+  };
+  const cursor = (tab) => tab.page.getByRole("slider", { name: "Time cursor" });
+  const inSight = async (tab) =>
+    Promise.all(["aria-valuemin", "aria-valuemax"].map(async (each) => Number(await cursor(tab).getAttribute(each))));
+  /** Where a time lies in what is in sight, in the row of all CPUs. */
+  const placeOf = async (tab, time) => {
+    const [[start, end], { x, y, width }] = [await inSight(tab), await tab.page.locator(".timeline-plot").boundingBox()];
+    return [x + ((width - 8) * (time - start)) / (end - start), y + 40];
+  };
+  const openedAt = async (tid) => {
+    const tab = await Tab.open(host, { initPath: axe });
+    await tab.drop(recording, program);
+    await tab.opened();
+    await tab.status("phases", "matched");
+    await tab.view(/Time order/);
+    await choose(tab, tid);
+    return tab;
+  };
+  const choose = async (tab, tid) => {
+    await tab.page.getByRole("combobox", { name: "Thread" }).selectOption(String(tid));
     await tab.settled();
-    const longest = longestTask(await browser.stopTracing());
-    t.diagnostic(`the longest took ${longest.toFixed(1)} ms of processor time`);
-    assert.ok(longest < 50, `a task of ${longest} ms`);
+  };
+  const selected = (tab, words) => tab.page.locator('[role=treeitem][aria-selected="true"]').and(tab.page.getByLabel(words));
+  /** All stacks stand where the plot of the timeline does, of which 8 px at the right are free. */
+  const assertAligned = async ({ page }) => {
+    const plot = await page.locator(".timeline-plot").boundingBox();
+    const lanes = await page.locator(".time-lane").all();
+    for (const lane of lanes) {
+      const { x, width } = await lane.locator("canvas").first().boundingBox();
+      assert.deepEqual([x, width], [plot.x, plot.width - 8]);
+    }
+    return lanes.length;
+  };
+
+  scene("a33 shares the scale of the timeline, on which the stack at an instant is shown and clicked", async () => {
+    const { first_watch: watch } = phases;
+    const tid = threadIn(watch);
+    const tab = await openedAt(tid);
+    const { page } = tab;
+    assert.equal(await assertAligned(tab), 1);
+    const time = busyTime(tid, watch);
+    const card = page.locator(".instant-card");
+    await page.mouse.move(...(await placeOf(tab, (watch.end + phases.second_watch.start) / 2)));
+    await card.filter({ hasText: "not sampled here" }).waitFor();
+    await page.mouse.move(...(await placeOf(tab, time)));
+    await card.filter({ hasText: /main\s*first_watch$/ }).waitFor();
+    await tab.picture("a33-hovered");
+    await page.mouse.down();
+    await page.mouse.up();
+    const leaf = selected(tab, /^first_watch, phases, matched, /);
+    await leaf.waitFor({ state: "attached" });
+    const [, from, to] = / ([\d.]+) s to ([\d.]+) s/.exec(await leaf.getAttribute("aria-label"));
+    assert.ok(Number(from) * S <= time + 1e7 && time <= Number(to) * S + 1e7, `${from} s to ${to} s, ${time} ns`);
+    // The same by keys: the cursor says what ran there, and Enter selects it.
+    const tree = page.getByRole("tree", { name: "Time order" });
+    await tree.focus();
+    await page.keyboard.press("Escape");
+    await leaf.waitFor({ state: "detached" });
+    await cursor(tab).focus();
+    await page.waitForFunction(() => /first_watch, called by main/.test(document.activeElement.ariaValueText));
+    await page.keyboard.press("Enter");
+    await leaf.waitFor({ state: "attached" });
+    // What magnifies one magnifies both.
+    const before = await inSight(tab);
+    await tree.focus();
+    await page.keyboard.press("w");
+    await tab.settled();
+    const after = await inSight(tab);
+    assert.ok(Math.abs((before[1] - before[0]) / (after[1] - after[0]) - 1.5) < 0.001, `${before} to ${after}`);
+    await tab.close();
+  });
+
+  scene("a33 gives a thread all of the width, and keeps pinned ones below it", async () => {
+    const [main, dog] = [threadIn(phases.first_watch), threadIn(phases.dog_watch)];
+    const tab = await openedAt(dog);
+    const { page } = tab;
+    const times = timesOf(dog);
+    const [first, last] = [times[0], times.at(-1)];
+    const [start, end] = await inSight(tab);
+    const free = (last - first) / 20;
+    assert.ok(start <= first && start > first - free && end >= last && end < last + free, `${[start, first, last, end]}`);
+    await page.getByRole("button", { name: `Pin dog ${dog}` }).click();
+    await choose(tab, main);
+    const pinned = page.getByRole("tree", { name: `Time order of dog ${dog}` });
+    await pinned.waitFor();
+    assert.equal(await assertAligned(tab), 2);
+    // Together they take all of the time.
+    assert.equal((await inSight(tab))[0], 0);
+    await page.waitForFunction((dog) => location.hash.includes(`pinned=${dog}`), dog);
+    await pinned.getByRole("treeitem").first().waitFor({ state: "attached" });
+    await pinned.focus();
+    await page.keyboard.press("Home");
+    await pinned.locator('[aria-selected="true"]').and(page.getByLabel(/^dog/)).waitFor({ state: "attached" });
+    assert.deepEqual(await tab.findings(), []);
+    await tab.pictures("a33-pinned");
+    // The time ends where the side panel begins.
+    await page.locator(".coverage-meter").click();
+    await page.locator(".dock").waitFor();
+    await tab.settled();
+    assert.equal(await assertAligned(tab), 2);
+    await page.getByRole("button", { name: `Unpin dog ${dog}` }).click();
+    await pinned.waitFor({ state: "detached" });
+    await choose(tab, dog);
+    assert.ok((await inSight(tab))[0] > 0);
+    await tab.view(/Flame graph/);
+    await tab.settled();
+    assert.equal((await inSight(tab))[0], 0);
     await tab.close();
   });
 });

@@ -266,14 +266,15 @@ describe("time order", () => {
       from,
     );
     assert.ok((await where.innerText()).includes(to), `${await where.innerText()} is not ${leaf}`);
-    await page.waitForSelector(".minimap");
+    const all = page.locator(".time-order .breadcrumb .crumb", { hasText: "all" });
+    await all.waitFor();
     // Of several narrow frames drawn as one, the room now shows the first.
     const several = /^\d+ narrow|narrow frame/.test(leaf);
     if (!several) assert.equal((await spoken(/./)).split(", ")[0], leaf.split(", ")[0], "the box is still selected");
     await tab.pictures("time-order-zoomed");
     await page.getByRole("tree").focus();
     await page.keyboard.press("0");
-    await page.waitForSelector(".minimap", { state: "detached" });
+    await all.waitFor({ state: "detached" });
     await tab.pictures("time-order");
     await page.keyboard.press("t");
     await page.waitForFunction(() => document.activeElement.closest(".thread-chooser") !== null);

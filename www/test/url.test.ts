@@ -59,6 +59,7 @@ const STATE: ViewState = {
   order: { key: "name", descending: false },
   groupBy: "file",
   thread: 4122,
+  pinned: [4122, 9],
   comparison: { with: "rest", order: "swapped", basis: "per-second", width: "both" },
   lines: TEMPLATE,
 };

@@ -6,7 +6,7 @@ import type { LaidOutGraph } from "../src/views/flame/stage.ts";
 import { NO_BOX } from "../src/views/flame/hit_test.ts";
 import { spanOf } from "../src/views/time_order/time_host.ts";
 import { spokenBox, timeMirrorItems } from "../src/views/time_order/time_mirror.ts";
-import { length, ticks, timeSpan } from "../src/views/time_order/time_words.ts";
+import { length, timeSpan } from "../src/views/time_order/time_words.ts";
 
 test("lengths have three figures and the unit that fits", () => {
   assert.deepEqual([850, 1_500, 12_340, 106_000_000, 1_204_000_000, 90e9].map(length), [
@@ -25,28 +25,6 @@ test("times have as many digits as tell both ends apart", () => {
   assert.equal(timeSpan({ start: 1_204_000_000, end: 1_310_000_000 }), "1.20 s to 1.31 s, 106 ms");
   const [, from, to] = /^([\d.]+) s to ([\d.]+) s/.exec(timeSpan({ start: 1_000_000_100, end: 1_000_000_350 })) ?? [];
   assert.notEqual(from, to);
-});
-
-test("ticks are round, within, and no more than asked for", () => {
-  assert.deepEqual(
-    ticks(0, 6.7e9, 10).map(({ label }) => label),
-    ["0 s", "1 s", "2 s", "3 s", "4 s", "5 s", "6 s"],
-  );
-  assert.deepEqual(
-    ticks(3.317e9, 3.395e9, 8).map(({ label }) => label),
-    ["3.32 s", "3.33 s", "3.34 s", "3.35 s", "3.36 s", "3.37 s", "3.38 s", "3.39 s"],
-  );
-  for (const [start, end] of [
-    [0, 1],
-    [5, 5.000001e9],
-    [1e9, 1e9 + 17],
-  ] as const) {
-    const all = ticks(start, end, 7);
-    assert.ok(all.length <= 8, `${all.length} from ${start} to ${end}`);
-    assert.ok(all.every(({ at }) => at >= start && at <= end));
-    assert.equal(new Set(all.map(({ label }) => label)).size, all.length, "no two of one name");
-  }
-  assert.deepEqual(ticks(5, 5, 7), []);
 });
 
 /** A thread from 0 to 100 with `main` in it twice, which calls `work` the second time; a pixel is a nanosecond. */

@@ -22,6 +22,7 @@ import {
   namesGeneration,
   opened,
   phase,
+  pinnedThreads,
   query,
   selectedDso,
   selection,
@@ -318,6 +319,7 @@ function show(wanted: OpenRequest, again: Again, facts: Facts, before: Phase): v
       query.value = DEFAULT_QUERY;
       linesOf.value = null;
       shownThread.value = null;
+      pinnedThreads.value = [];
       comparison.value = null;
     }
     const asked = query.peek();

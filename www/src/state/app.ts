@@ -118,6 +118,8 @@ export function groupBy(group: FunctionGroup): void {
 export const linesOf = signal<FunctionRef | null>(DEFAULT_VIEW_STATE.lines);
 /** The tid that the time order shows; null for the heaviest thread. */
 export const shownThread = signal<number | null>(DEFAULT_VIEW_STATE.thread);
+/** The tids that the time order shows below that one, whichever it is. */
+export const pinnedThreads = signal<readonly number[]>(DEFAULT_VIEW_STATE.pinned);
 
 /** What is compared with what; null while one profile is shown. */
 export const comparison = signal<ComparisonState | null>(DEFAULT_VIEW_STATE.comparison);
@@ -184,6 +186,7 @@ export const viewState = computed<ViewState>(() => ({
   order: functionsOrder.value,
   groupBy: functionsGroup.value,
   thread: shownThread.value,
+  pinned: pinnedThreads.value,
   comparison: comparison.value,
   lines: linesOf.value,
 }));

@@ -19,6 +19,7 @@ import {
   namesGeneration,
   query,
   search,
+  pinnedThreads,
   shownThread,
   view,
   viewState,
@@ -148,6 +149,7 @@ export function followHistory(changing: ChangeRunner = batch, reopening: Reopen 
     void functionsOrder.value;
     void functionsGroup.value;
     void shownThread.value;
+    void pinnedThreads.value;
     untracked(rewrite);
   });
   window.addEventListener("pagehide", writeDue);
@@ -240,6 +242,9 @@ export function apply(state: ViewState): void {
     functionsOrder.value = state.order;
     functionsGroup.value = state.groupBy;
     shownThread.value = state.thread;
+    if (state.pinned.join() !== pinnedThreads.peek().join()) {
+      pinnedThreads.value = state.pinned;
+    }
     comparison.value = state.comparison;
     if (JSON.stringify(state.lines) !== JSON.stringify(linesOf.peek())) {
       linesOf.value = state.lines;

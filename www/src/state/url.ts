@@ -50,6 +50,8 @@ export interface ViewState {
   groupBy: FunctionGroup;
   /** The thread that the time order shows, by its tid; null for the heaviest. */
   thread: number | null;
+  /** Those that it shows below. */
+  pinned: readonly number[];
   comparison: ComparisonState | null;
   /** The function whose lines stand beside the functions; null while callers and callees do. */
   lines: FunctionRef | null;
@@ -62,6 +64,7 @@ export const DEFAULT_VIEW_STATE: ViewState = {
   order: { key: "self", descending: true },
   groupBy: "function",
   thread: null,
+  pinned: [],
   comparison: null,
   lines: null,
 };
@@ -80,6 +83,8 @@ export interface ReadAddress extends Address {
 
 /** Beyond this, nobody wrote it by using the page. */
 const LONGEST_STATE = 262_144;
+/** More would have no room. */
+export const MOST_PINNED = 5;
 const DEEPEST_ZOOM = 1024;
 
 /** Reads `location.hash`, with or without its `#`. What is not understood keeps its default. */
@@ -161,6 +166,7 @@ function readState(given: readonly Field[]): ReadState {
     groupBy: fields.choose("by", [...CODE_GROUPS, ...DATA_GROUPS], base.groupBy),
     comparison: fields.read("compare", base.comparison, readComparison),
     thread: fields.read("thread", base.thread, readThread),
+    pinned: fields.read("pinned", base.pinned, readPinned),
   };
   return { state, passedOver: fields.passedOver };
 }
@@ -174,6 +180,11 @@ function readOrder(text: string): FunctionsOrder | null {
 
 function readThread(text: string): number | null {
   return /^\d{1,10}$/.test(text) && Number(text) <= 0xffffffff ? Number(text) : null;
+}
+
+function readPinned(text: string): readonly number[] | null {
+  const tids = text.split(",", MOST_PINNED).map(readThread);
+  return tids.includes(null) ? null : [...new Set(tids.filter((tid) => tid !== null))];
 }
 
 /** "rest.share.after", "rest.raw.both.swapped" */
@@ -205,6 +216,7 @@ function writeState(state: ViewState): Field[] {
     ["order", order(state.order) === order(base.order) ? "" : order(state.order)],
     ["by", state.groupBy === base.groupBy ? "" : state.groupBy],
     ["thread", state.thread === null ? "" : String(state.thread)],
+    ["pinned", state.pinned.join(",")],
     ["compare", writeComparison(state.comparison)],
   ];
   return fields.filter(([, value]) => value !== "");

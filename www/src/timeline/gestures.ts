@@ -14,6 +14,8 @@ export interface GestureHandlers {
   drop(outcome: "kept" | "cancelled"): void;
   hover(x: number, y: number, clientX: number, clientY: number): void;
   leave(): void;
+  /** It was pressed and let go in one place. */
+  click?(x: number, y: number): void;
   doubleClick(x: number, y: number): void;
   zoom(factor: number, x: number): void;
   /** CSS pixels to the right. */
@@ -127,7 +129,11 @@ export function followGestures(
   const up = (event: PointerEvent): void => {
     fingers.delete(event.pointerId);
     if (press?.id === event.pointerId) {
+      const { x, y, dragging } = press;
       end("kept");
+      if (!dragging) {
+        handlers.click?.(x, y);
+      }
     }
   };
 

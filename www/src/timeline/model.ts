@@ -23,13 +23,17 @@ import { ALL_ROW, binAt, rowAt } from "./scene.ts";
 import type { TimeElements, TimelineForm } from "./stage.ts";
 import { TimeStage } from "./stage.ts";
 import {
+  chosenInstant,
   enterSpan,
   hasSingleSamples,
   hiddenTracks,
   leaveTo,
   openProcesses,
+  plotWidth,
+  pointedInstant,
   rangeShown,
   showTime,
+  stackWords,
   timeCrumbs,
   timeCursor,
   timeInSight,
@@ -92,7 +96,9 @@ export class TimelineModel {
   readonly spoken = computed(() => {
     const time = timeCursor.value ?? timeInSight.value.start;
     const mark = wordsOfMarksAt(time);
-    return mark === null ? this.wordsAt(time, this.activeRow.value) : `${this.timeWords(time)}: ${mark}`;
+    const words = mark === null ? this.wordsAt(time, this.activeRow.value) : `${this.timeWords(time)}: ${mark}`;
+    const stack = stackWords.value;
+    return stack?.time === time ? `${words}, ${stack.words}` : words;
   });
   #stage: TimeStage | null = null;
   readonly #keyed = new KeyedRange(
@@ -136,6 +142,9 @@ export class TimelineModel {
           this.rows.value.map(({ track }) => track),
         ),
       ),
+      effect(() => {
+        plotWidth.value = stage.width.value;
+      }),
       effect(() => stage.showMarks(marks.value)),
       effect(() => stage.showWindow(timeInSight.value)),
       effect(() => stage.mark({ range: rangeShown.value, inverted: rangeShown.value?.side === "outside" })),
@@ -223,6 +232,9 @@ export class TimelineModel {
         this.#hover(x, y, clientX, clientY);
       },
       leave: () => this.#leave(),
+      click: (x, y) => {
+        chosenInstant.value = { time: time(x), tid: this.#tidAt(rowAtHeight(stage, y)) };
+      },
       doubleClick: (_, y) => {
         const row = this.rows.peek()[rowAtHeight(stage, y)];
         if (row) {
@@ -265,12 +277,30 @@ export class TimelineModel {
     const mark = y < scene.sizes.ruler ? this.#markNear(x) : null;
     const words = mark === null ? null : wordsOfMarksAt(mark);
     this.tip.value = mark === null ? null : { text: `${this.timeWords(mark)}: ${words ?? ""}`, x: clientX, y: clientY };
-    hovered.value = this.wordsAt(time, rowAt(scene, y) ?? ALL_ROW);
+    const row = rowAt(scene, y) ?? ALL_ROW;
+    hovered.value = this.wordsAt(time, row);
+    pointedInstant.value = mark === null ? { time, tid: this.#tidAt(row), x: clientX, y: clientY } : null;
+  }
+
+  #tidAt(row: number): number | null {
+    return this.rows.peek()[row]?.tid ?? null;
+  }
+
+  /** What the keys are on is chosen: a row, or the instant in all of them. */
+  enter(): void {
+    const row = this.rows.peek()[this.activeRow.peek()];
+    const time = timeCursor.peek();
+    if (row) {
+      this.choose(row);
+    } else if (time !== null) {
+      chosenInstant.value = { time, tid: null };
+    }
   }
 
   #leave(): void {
     this.#stage?.mark({ pointer: null });
     this.tip.value = null;
+    pointedInstant.value = null;
     hovered.value = "";
   }
 

@@ -64,6 +64,22 @@ export const timeInSight = computed<TimeSpan>(() => {
 /** Where the keys are in time; null before the first. */
 export const timeCursor = signal<number | null>(null);
 
+/** CSS pixels of the plot: whatever shows the time in sight as well is as wide. */
+export const plotWidth = signal(0);
+
+/** An instant of a thread; of no particular one where the tracks at that place are of none. */
+export interface Instant {
+  time: number;
+  tid: number | null;
+}
+
+/** Where the pointer is over the plot; null while it is elsewhere. */
+export const pointedInstant = signal<(Instant & { x: number; y: number }) | null>(null);
+/** The instant that was clicked, or chosen by key, last. */
+export const chosenInstant = signal<Instant | null>(null);
+/** What ran at a time, where anything on screen knows. */
+export const stackWords = signal<{ time: number; words: string } | null>(null);
+
 /** The range as it is being dragged, or as it is. */
 export const rangeShown = computed(() => draggedRange.value ?? query.value.range);
 

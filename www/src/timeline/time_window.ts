@@ -7,7 +7,7 @@ export interface TimeSpan {
 }
 
 /** Deepest zoom: what a bin of the timeline then stands for is finer than any sampling. */
-const SHORTEST_NS = 10_000;
+export const SHORTEST_NS = 10_000;
 
 export const lengthOf = ({ start, end }: TimeSpan): number => end - start;
 

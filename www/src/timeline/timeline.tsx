@@ -163,10 +163,7 @@ function onKey(event: KeyboardEvent, model: TimelineModel): void {
     event.preventDefault();
     model.act(action);
   } else if (event.key === "Enter") {
-    const row = model.rows.peek()[model.activeRow.peek()];
-    if (row) {
-      event.preventDefault();
-      model.choose(row);
-    }
+    event.preventDefault();
+    model.enter();
   }
 }

@@ -15,7 +15,7 @@ import { boxOfCallNode, NO_BOX } from "./hit_test.ts";
 import type { CardAbout } from "./hover.ts";
 import type { Flow } from "./scene.ts";
 import type { LaidOutGraph } from "./stage.ts";
-import type { View } from "./zoom.ts";
+import type { Sight, View } from "./zoom.ts";
 import { WHOLE } from "./zoom.ts";
 
 /** Calls narrower than this many CSS pixels are folded. */
@@ -57,8 +57,10 @@ export interface GraphHost {
   readonly flow: ReadonlySignal<Flow>;
   /** The query whose call nodes are shown; null while there is nothing to show. */
   readonly query: ReadonlySignal<Query | null>;
-  /** The least part of the whole that may fill the screen. */
-  readonly smallestSpan: number;
+  /** What of the whole is on screen, where others show it as well; else the graph has its own. */
+  readonly sight?: Sight;
+  /** Whose selections it brings into sight, where it shares that; all, unless said. */
+  readonly follows?: "all" | "own";
   /** What the colours of a graph tell, where that is not what the user chose for the page's graph. */
   colouring?(graph: FlameGraph): Colouring;
   /** What the card says of a call, and what the status line says of a box, where those are not of one profile. */
@@ -72,13 +74,13 @@ export interface GraphHost {
   seen(all: FlameGraph, laid: LaidOutGraph, view: View): [number, number];
   /** Makes a call node fill the width, where the host has such a zoom. */
   zoomTo(callNode: number): void;
-  /** What Enter and a double click on a call do; `at` is where its box lies. The answer is what to move to, if anything. */
-  enter(call: { callNode: number; functionId: number | null }, at: View): View | null;
+  /** What Enter and a double click on a call do; `at` is where its box lies. */
+  enter(call: { callNode: number; functionId: number | null }, at: View): void;
   /** What the card says of a box beyond what it says of its call. */
   note(laid: LaidOutGraph, box: number): string;
   /** Whether the menu of transforms, which acts on the page's selection, opens here. */
   readonly menu: "transforms" | "none";
-  /** What Backspace does when all of the root is on screen. */
+  /** What Backspace does when there is nothing to go back to in the root. */
   outOne(above: readonly number[]): void;
 }
 
@@ -88,9 +90,6 @@ export function treeWindow(root: number, layoutPx: number): FlameWindow {
   const minPx = Math.min(FOLD_BELOW_PX, layoutPx * LEAST_SHARE * 0.999);
   return { root, widthPx: layoutPx, minPx, search: search.value };
 }
-
-/** The deepest zoom within one root; to go deeper, zoom into a frame. */
-export const TREE_SPAN = 1 / 64;
 
 /** The width of a layout that holds all of a tree's root, wide enough for how much of it is on screen. */
 export function treePx({ width, screens }: Canvas): number {
@@ -131,13 +130,9 @@ export function treeLayout(
 export function treeZoom(zoomTo: (callNode: number) => void) {
   return {
     flow,
-    smallestSpan: TREE_SPAN,
     seen: seenOfTree,
     zoomTo,
-    enter({ callNode }) {
-      zoomTo(callNode);
-      return null;
-    },
+    enter: ({ callNode }) => zoomTo(callNode),
     note: () => "",
     outOne: (above) => zoomTo(above.at(-1) ?? ALL),
   } satisfies Partial<GraphHost>;

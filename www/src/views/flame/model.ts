@@ -5,6 +5,7 @@ import { batch, effect, signal, untracked } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
 import type { FlameGraph, PathStep, Query } from "../../session/types.ts";
 import { ALL, NONE } from "../../session/types.ts";
+import type { Selection } from "../../state/app.ts";
 import { hovered, namesGeneration, phase, session } from "../../state/app.ts";
 import { openTransformMenu } from "../../shell/ContextMenu.tsx";
 import { percent } from "../../state/format.ts";
@@ -43,6 +44,9 @@ export interface SeveralCalls {
   parent: number;
 }
 
+/** The graph that a selection was made in. */
+const chosenIn = new WeakMap<Selection, FlameModel>();
+
 export class FlameModel {
   readonly host: GraphHost;
   /** The box on screen that is selected, or NO_BOX. */
@@ -56,8 +60,6 @@ export class FlameModel {
   readonly card: HoverCard;
   #stage: FlameStage | null = null;
   #answered: LayoutQuestion | null = null;
-  /** What was on screen before each move into a box that is no zoom of the host's. */
-  readonly #former: View[] = [];
   /** Where the box lies that was selected: along time a call has many. */
   #exact: { callNode: number; row: number; at: number } | null = null;
   /** The box that was chosen while names had changed and their graph was not there yet: it is looked for in that. */
@@ -90,7 +92,7 @@ export class FlameModel {
 
   /** Begins to work on the elements of the view, which is `area`; the answer ends it. `focus` is called when the pointer selects. */
   start(area: HTMLElement, elements: StageElements, focus: () => void): () => void {
-    const stage = new FlameStage(elements, this.host.smallestSpan);
+    const stage = new FlameStage(elements, this.host.sight);
     this.#stage = stage;
     const stops = [
       followPointer(area, elements.scroller, stage, {
@@ -113,6 +115,7 @@ export class FlameModel {
       effect(() => this.#ask(stage)),
       effect(() => {
         this.view.value = stage.target.value;
+        stage.follow(stage.target.value);
         this.width.value = stage.width.value;
       }),
       effect(() => this.#followSelection(stage)),
@@ -176,6 +179,33 @@ export class FlameModel {
     return this.card.content.peek() !== null || this.host.selection.peek() !== null || this.several.peek() !== null;
   }
 
+  /** Selects a call in a row at a part of the whole: along time a call has many boxes. */
+  selectAt(call: { callNode: number; functionId: number | null }, row: number, at: number): void {
+    const laid = this.#current();
+    const box = laid === null ? NO_BOX : boxAt(laid.graph, row, ((at - laid.part.left) / laid.part.span) * laid.layoutPx);
+    // Where it is too narrow for a box of its own, none is gone to.
+    this.#pointed = laid?.graph.callNode[box] === call.callNode ? null : call.callNode;
+    this.#exact = { callNode: call.callNode, row, at };
+    batch(() => {
+      this.several.value = null;
+      this.#choose(call);
+    });
+  }
+
+  #choose(selected: Selection | null): void {
+    if (selected !== null) {
+      chosenIn.set(selected, this);
+    }
+    this.host.selection.value = selected;
+  }
+
+  /** Whether what is selected is brought into sight here: where several graphs share that, by the one it was chosen in. */
+  #brings(selected: Selection | null): boolean {
+    const by = selected === null ? undefined : chosenIn.get(selected);
+    const isElsewhere = by !== undefined && by.#stage !== null && by.host.sight === this.host.sight;
+    return by === this || this.host.sight === undefined || (this.host.follows !== "own" && !isElsewhere);
+  }
+
   /** Opens the menu of what is selected, at its box. */
   openMenu(): void {
     const place = this.#stage?.rectOf(this.#stage.selected);
@@ -193,19 +223,12 @@ export class FlameModel {
 
   /** First all of the present root, then the frame above it. */
   outOne(): void {
-    const stage = this.#stage;
-    const former = this.#former.pop();
-    if (stage && former !== undefined) {
-      stage.moveTo(former);
-    } else if (stage && stage.target.peek().span < 1) {
-      stage.showAll();
-    } else {
+    if (!this.#stage?.out()) {
       this.host.outOne(ancestors(this.laid.peek()).map(({ callNode }) => callNode));
     }
   }
 
   reset(): void {
-    this.#former.length = 0;
     this.#stage?.showAll();
     this.host.zoomTo(ALL);
   }
@@ -275,7 +298,9 @@ export class FlameModel {
       this.#markExact();
       if (selected?.callNode !== this.#pointed) {
         this.#pointed = null;
-        stage.reveal(stage.selected);
+        if (this.#brings(selected)) {
+          stage.reveal(stage.selected);
+        }
       }
       this.#adopt();
     });
@@ -330,7 +355,7 @@ export class FlameModel {
     batch(() => {
       const isSeveral = graph !== undefined && box !== NO_BOX && graph.callNode[box] === FOLDED;
       this.several.value = isSeveral ? severalAt(graph, box) : null;
-      this.host.selection.value = graph && box !== NO_BOX && !isSeveral ? selectionOf(graph, box) : null;
+      this.#choose(graph && box !== NO_BOX && !isSeveral ? selectionOf(graph, box) : null);
     });
   }
 
@@ -347,11 +372,7 @@ export class FlameModel {
       this.#stage?.showAll();
     } else {
       this.card.close();
-      const to = this.host.enter(selectionOf(laid.graph, box), this.#stage?.placeOf(box) ?? WHOLE);
-      if (to !== null && this.#stage) {
-        this.#former.push(this.#stage.target.peek());
-        this.#stage.moveTo(to);
-      }
+      this.host.enter(selectionOf(laid.graph, box), this.#stage?.placeOf(box) ?? WHOLE);
     }
   }
 

@@ -5,6 +5,7 @@
 // canvases stick to the top of a scroller whose content is as high as the graph: the browser scrolls, the stage paints
 // the rows that are then visible.
 
+import type { ReadonlySignal } from "@preact/signals";
 import { signal } from "@preact/signals";
 import type { FlameGraph } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
@@ -20,8 +21,8 @@ import type { Palette } from "./palette.ts";
 import { readPalette } from "./palette.ts";
 import type { Flow, Scene } from "./scene.ts";
 import { fractionAt, layoutX, rowAtTop, rowTop, screenX } from "./scene.ts";
-import type { View } from "./zoom.ts";
-import { between, clampView, easeOut, layoutScreens, pan, reveal, shrunkTo, WHOLE, zoomAbout } from "./zoom.ts";
+import type { Sight, View } from "./zoom.ts";
+import { between, easeOut, layoutScreens, ownSight, pan, reveal, shrunkTo, WHOLE, zoomAbout } from "./zoom.ts";
 
 const ZOOM_MS = 180;
 /** CSS pixels at a root font size of 16 px. */
@@ -74,9 +75,6 @@ export class FlameStage {
   readonly width = signal(0);
   /** How many screens wide the worker should lay out. */
   readonly screens = signal(1);
-  /** The window that is, or is being, moved to. */
-  readonly target = signal<View>(WHOLE);
-
   readonly #el: StageElements;
   readonly #overlay: CanvasRenderingContext2D;
   readonly #painter: FlamePainter;
@@ -88,7 +86,7 @@ export class FlameStage {
   #laid: LaidOutGraph | null = null;
   #view: View = WHOLE;
   #animation: Animation | null = null;
-  readonly #smallestSpan: number;
+  readonly #sight: Sight;
   #size = NO_SIZE;
   #contentHeight = 0;
   #look: GraphAppearance = { row: 18, flow: "down", colouring: BY_KIND };
@@ -103,9 +101,9 @@ export class FlameStage {
   #frame = 0;
   #painted: FlameGraph | null = null;
 
-  /** No less than `smallestSpan` of the whole may fill the screen. */
-  constructor(elements: StageElements, smallestSpan: number) {
-    this.#smallestSpan = smallestSpan;
+  constructor(elements: StageElements, sight: Sight = ownSight()) {
+    this.#sight = sight;
+    this.#view = sight.view.peek();
     const frames = elements.frames.getContext("2d");
     const overlay = elements.overlay.getContext("2d");
     if (!frames || !overlay) {
@@ -128,6 +126,19 @@ export class FlameStage {
 
   get laid(): LaidOutGraph | null {
     return this.#laid;
+  }
+
+  /** The window that is, or is being, moved to. */
+  get target(): ReadonlySignal<View> {
+    return this.#sight.view;
+  }
+
+  /** Shows what others have moved to. */
+  follow(view: View): void {
+    if (this.#sight.motion === "at-once") {
+      this.#view = view;
+      this.#invalidate("frames");
+    }
   }
 
   get rowHeight(): number {
@@ -212,7 +223,7 @@ export class FlameStage {
   }
 
   zoom(factor: number, pointer: number, how: "at-once" | "animated"): void {
-    this.#move(zoomAbout(this.target.peek(), pointer, factor, this.#smallestSpan), how);
+    this.#move(zoomAbout(this.target.peek(), pointer, factor, this.#sight.smallest()), how);
   }
 
   /** Moves to the right by CSS pixels. */
@@ -226,8 +237,13 @@ export class FlameStage {
     this.#move(WHOLE, "animated");
   }
 
-  moveTo(view: View): void {
-    this.#move(clampView(view, this.#smallestSpan), "animated");
+  /** Back to what was on screen before; whether that was anything else. */
+  out(): boolean {
+    const isOut = this.#sight.out();
+    if (isOut) {
+      this.#move(this.target.peek(), "animated");
+    }
+    return isOut;
   }
 
   /** What of the whole a box covers. */
@@ -292,15 +308,15 @@ export class FlameStage {
   }
 
   #move(to: View, how: "at-once" | "animated", begin?: AnimationStart): void {
-    this.target.value = to;
+    this.#sight.show(to);
     this.screens.value = layoutScreens(to);
     const from = begin?.view ?? this.#view;
     const same = begin === undefined && from.left === to.left && from.span === to.span;
-    if (how === "animated" && !this.#still.matches && !same) {
+    if (how === "animated" && this.#sight.motion === "animated" && !this.#still.matches && !same) {
       this.#animation = { from, to, fromY: begin?.y ?? 0, began: performance.now() };
     } else {
       this.#animation = null;
-      this.#view = to;
+      this.#view = this.target.peek();
     }
     this.#invalidate("frames");
   }

@@ -2,6 +2,9 @@
 // on screen. Positions are fractions of the root (0 to 1), so a window stays
 // right when the canvas is resized or the worker lays out for another width.
 
+import type { ReadonlySignal } from "@preact/signals";
+import { signal } from "@preact/signals";
+
 /** `left` is at the screen's left edge; `span` fills the screen's width. */
 export interface View {
   left: number;
@@ -9,6 +12,39 @@ export interface View {
 }
 
 export const WHOLE: View = { left: 0, span: 1 };
+
+/** What of the whole is, or is being, moved on screen, and what moves it: a graph's own, or one that others show as well. */
+export interface Sight {
+  readonly view: ReadonlySignal<View>;
+  /** What others show as well moves at once: it would stand elsewhere meanwhile. */
+  readonly motion: "animated" | "at-once";
+  /** The least part of the whole that may fill the screen. */
+  smallest(): number;
+  show(view: View): void;
+  /** Back to where it was before; false where that is nowhere. */
+  out(): boolean;
+}
+
+/** Of a tree; to go deeper, zoom into a frame. */
+const TREE_SPAN = 1 / 64;
+
+/** A graph's own. */
+export function ownSight(): Sight {
+  const view = signal(WHOLE);
+  return {
+    view,
+    motion: "animated",
+    smallest: () => TREE_SPAN,
+    show(to) {
+      view.value = to;
+    },
+    out() {
+      const isZoomed = view.peek().span < 1;
+      view.value = WHOLE;
+      return isZoomed;
+    },
+  };
+}
 
 /** The worker is asked for at most this many screens' width of boxes. */
 const WIDEST_LAYOUT = 16;

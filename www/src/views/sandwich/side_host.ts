@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { search } from "../../state/app.ts";
 import type { Selection } from "../../state/app.ts";
 import type { GraphHost } from "../flame/host.ts";
-import { TREE_SPAN, treePx, treeWindow } from "../flame/host.ts";
+import { treePx, treeWindow } from "../flame/host.ts";
 import { WHOLE } from "../flame/zoom.ts";
 import { showFunction } from "../find_function.ts";
 import type { Side } from "./centre.ts";
@@ -16,7 +16,6 @@ export function sideHost(side: Side): GraphHost {
     query: sides[side],
     selection: signal<Selection | null>(null),
     flow: signal(side === "callers" ? "up" : "down"),
-    smallestSpan: TREE_SPAN,
     menu: "none",
     layout(canvas) {
       const query = sides[side].value;
@@ -38,10 +37,7 @@ export function sideHost(side: Side): GraphHost {
     map: () => null,
     seen: (_, __, { left, span }) => [left, left + span],
     zoomTo: () => {},
-    enter({ functionId }) {
-      showFunction(functionId);
-      return null;
-    },
+    enter: ({ functionId }) => showFunction(functionId),
     note: () => "",
     outOne: () => {},
   };

@@ -1,31 +1,27 @@
-// One thread's stacks along time, as a graph: what is on screen is asked for again whenever the window moves, since a
-// whole recording has more boxes than any layout of it could hold.
+// Threads' stacks along time, each as a graph that shows the time that the timeline shows, on the same scale: what is on
+// screen is asked for again whenever that moves, since a whole recording has more boxes than any layout of it could hold.
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import { computed, signal } from "@preact/signals";
 import type { Query, TimeOrder } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
-import { info, query, search, shownThread } from "../../state/app.ts";
+import { pinnedThreads, query, search, shownThread } from "../../state/app.ts";
 import { threads } from "../../state/event_tasks.ts";
+import { countSamples } from "../../state/format.ts";
+import { enterSpan, leaveTo, showTime, timeCrumbs, timeInSight, wholeTime, zoomedTime } from "../../timeline/state.ts";
+import type { TimeSpan } from "../../timeline/time_window.ts";
+import { lengthOf, SHORTEST_NS } from "../../timeline/time_window.ts";
 import type { Canvas, GraphHost, Layout } from "../flame/host.ts";
 import { FOLD_BELOW_PX } from "../flame/host.ts";
 import type { LaidOutGraph } from "../flame/stage.ts";
-import type { View } from "../flame/zoom.ts";
+import type { Sight, View } from "../flame/zoom.ts";
+import { WHOLE } from "../flame/zoom.ts";
 import { flow } from "../options.ts";
 import { timeSpan } from "./time_words.ts";
-import { countSamples } from "../../state/format.ts";
 
-/** A microsecond of a quarter of an hour. */
-const SMALLEST_SPAN = 1e-9;
 /** How many times as many boxes as are needed are kept, rather than asking for fewer. */
 const TOO_FINE = 4;
-
-/** Nanoseconds since the first time of the recording. */
-export interface Span {
-  start: number;
-  end: number;
-}
 
 /** The tid that is shown: the chosen one, the only one that is not filtered out, or the heaviest. */
 export const thread = computed<number | null>(() => {
@@ -33,42 +29,52 @@ export const thread = computed<number | null>(() => {
   return shownThread.value ?? (others.length === 0 ? only : undefined) ?? threads.value[0]?.tid ?? null;
 });
 
-/** What fills the width when nothing is zoomed: the range, or all of the recording. Null where samples have no time. */
-export const whole = computed<Span | null>(() => {
-  const { start, end } = info.value?.time ?? { start: null, end: null };
-  if (start === null || end === null) {
-    return null;
-  }
-  const { range } = query.value;
-  return range !== null && range.side !== "outside" && range.end > range.start
-    ? { start: range.start, end: range.end }
-    : { start: 0, end: Math.max(1, end - start + 1) };
-});
+/** Those that are shown below it. */
+export const threadsBelow = computed(() => pinnedThreads.value.filter((tid) => tid !== thread.value));
+
+const NO_TIME: TimeSpan = { start: 0, end: 1 };
+
+/** The time at a part of the whole. */
+function timeAt({ start, end }: TimeSpan, part: number): number {
+  return start + part * (end - start);
+}
+
+function spanOfView({ left, span }: View): TimeSpan {
+  const whole = wholeTime.peek() ?? NO_TIME;
+  return { start: timeAt(whole, left), end: timeAt(whole, left + span) };
+}
+
+/** What of the whole lies before a time. */
+export function partAt(time: number): number {
+  const whole = wholeTime.peek() ?? NO_TIME;
+  return (time - whole.start) / lengthOf(whole);
+}
+
+/** The time in sight is that of the timeline. */
+const timeSight: Sight = {
+  view: computed(() => {
+    const whole = wholeTime.value ?? NO_TIME;
+    const { start, end } = timeInSight.value;
+    return zoomedTime.value === null
+      ? WHOLE
+      : { left: (start - whole.start) / lengthOf(whole), span: (end - start) / lengthOf(whole) };
+  }),
+  motion: "at-once",
+  smallest: () => Math.min(1, SHORTEST_NS / lengthOf(wholeTime.peek() ?? NO_TIME)),
+  show: (view) => showTime(spanOfView(view)),
+  out() {
+    const isZoomed = zoomedTime.peek() !== null;
+    leaveTo(timeCrumbs.peek().length - 2);
+    return isZoomed;
+  },
+};
 
 /** The call nodes of boxes are those of the tree of callees, whichever way the other trees stand. */
-const callees = computed<Query>(() =>
+export const callees = computed<Query>(() =>
   query.value.direction === "callees" && query.value.around === null
     ? query.value
     : { ...query.value, direction: "callees", around: null },
 );
-
-/** Why nothing is drawn, as the session says; null where something is. */
-export const nothing = signal<TimeOrder["nothing"]>(null);
-
-/** The time at a part of the whole. */
-export function timeAt({ start, end }: Span, part: number): number {
-  return start + part * (end - start);
-}
-
-function ask(asked: Query, tid: number, span: Span, widthPx: number, minPx: number, text: string): Layout["ask"] {
-  const window = { thread: tid, start: Math.round(span.start), end: Math.round(span.end), widthPx, minPx, search: text };
-  return async (session, options) => {
-    const graph = await session.call("timeOrder", { query: asked, window }, options);
-    nothing.value = graph.nothing;
-    // A share of what happens to be on screen would say nothing: no box gets one.
-    return { graph: { ...graph, rootTotal: 0, rootSamples: 0 }, root: ALL };
-  };
-}
 
 function covers(laid: LaidOutGraph, key: string, view: View, resolution: number): boolean {
   const { left, span } = laid.part;
@@ -77,54 +83,83 @@ function covers(laid: LaidOutGraph, key: string, view: View, resolution: number)
   return laid.key === key && isWide && has >= resolution * 0.99 && has <= resolution * TOO_FINE;
 }
 
+export interface TimeHost extends GraphHost {
+  /** Why nothing is drawn, as the session says; null where something is. */
+  readonly nothing: ReadonlySignal<TimeOrder["nothing"]>;
+}
+
 /** `selection` is that of the page where its call nodes are of the tree of callees. */
-export function timeHost(selection: Signal<Selection | null>): GraphHost {
-  const layout = (widthPx: number, part: View, minPx: number): Layout | null => {
-    const [span, tid, text] = [whole.value, thread.value, search.value];
-    if (span === null || tid === null) {
+export function timeHost(
+  tid: ReadonlySignal<number | null>,
+  selection: Signal<Selection | null>,
+  follows: "all" | "own",
+): TimeHost {
+  const nothing = signal<TimeOrder["nothing"]>(null);
+  const layout = (widthPx: number, part: View, present: (key: string) => boolean): Layout | null => {
+    const [whole, thread, text] = [wholeTime.value, tid.value, search.value];
+    const key = `${thread} ${whole?.end} ${text}`;
+    if (whole === null || thread === null || present(key)) {
       return null;
     }
-    const asked = { start: timeAt(span, part.left), end: timeAt(span, part.left + part.span) };
+    const asked = callees.value;
+    const window = {
+      thread,
+      start: Math.round(timeAt(whole, part.left)),
+      end: Math.round(timeAt(whole, part.left + part.span)),
+      widthPx,
+      minPx: FOLD_BELOW_PX,
+      search: text,
+    };
     return {
-      query: callees.value,
+      query: asked,
       layoutPx: widthPx,
       part,
       searching: text !== "",
-      key: `${tid} ${span.start} ${span.end} ${text}`,
-      ask: ask(callees.value, tid, asked, widthPx, minPx, text),
+      key,
+      ask: async (session, options) => {
+        const graph = await session.call("timeOrder", { query: asked, window }, options);
+        nothing.value = graph.nothing;
+        // A share of what happens to be on screen would say nothing: no box gets one.
+        return { graph: { ...graph, rootTotal: 0, rootSamples: 0 }, root: ALL };
+      },
     };
   };
   return {
-    query: callees as ReadonlySignal<Query>,
+    query: callees,
     selection,
     flow,
-    smallestSpan: SMALLEST_SPAN,
+    sight: timeSight,
+    follows,
     menu: "transforms",
+    nothing,
     layout(canvas: Canvas) {
       const view = canvas.target.value;
       // Half a screen more on both sides, so that a small move shows no gap.
       const left = Math.max(0, view.left - view.span / 2);
       const right = Math.min(1, view.left + view.span * 1.5);
       const part = { left, span: right - left };
-      const wanted = layout(Math.round((canvas.width * part.span) / view.span), part, FOLD_BELOW_PX);
-      const { present } = canvas;
-      return wanted !== null && present !== null && covers(present, wanted.key, view, canvas.width / view.span) ? null : wanted;
+      const { present, width } = canvas;
+      return layout(
+        Math.round((width * part.span) / view.span),
+        part,
+        (key) => present !== null && covers(present, key, view, width / view.span),
+      );
     },
-    map: (widthPx) => layout(widthPx, { left: 0, span: 1 }, 1),
+    map: () => null,
     seen: (_, __, { left, span }) => [left, left + span],
-    zoomTo: () => {},
-    enter: (_, at) => at,
+    zoomTo: () => leaveTo(-1),
+    enter: (_, at) => enterSpan(spanOfView(at)),
     note(laid, box) {
-      const span = whole.peek();
+      const whole = wholeTime.peek();
       const samples = (laid.graph as TimeOrder).samples[box] ?? 0;
-      return span === null ? "" : `Here: ${timeSpan(spanOf(laid, box, span))}, ${countSamples(samples)}`;
+      return whole === null ? "" : `Here: ${timeSpan(spanOf(laid, box, whole))}, ${countSamples(samples)}`;
     },
     outOne: () => {},
   };
 }
 
 /** When a box begins and ends, as far as it is laid out. */
-export function spanOf({ graph, part, layoutPx }: LaidOutGraph, box: number, span: Span): Span {
-  const at = (x: number): number => timeAt(span, part.left + (x / layoutPx) * part.span);
+export function spanOf({ graph, part, layoutPx }: LaidOutGraph, box: number, whole: TimeSpan): TimeSpan {
+  const at = (x: number): number => timeAt(whole, part.left + (x / layoutPx) * part.span);
   return { start: at(graph.start[box] as number), end: at(graph.end[box] as number) };
 }

@@ -11,7 +11,7 @@ import type { MirrorItem } from "../flame/mirror_items.ts";
 import type { LaidOutGraph } from "../flame/stage.ts";
 import type { TreeNeighbours } from "../flame/tree_mirror.ts";
 import { severalCalls } from "../words.ts";
-import type { Span } from "./time_host.ts";
+import type { TimeSpan } from "../../timeline/time_window.ts";
 import { spanOf } from "./time_host.ts";
 import { timeSpan } from "./time_words.ts";
 import { countSamples } from "../../state/format.ts";
@@ -26,7 +26,7 @@ interface Dso {
 }
 
 interface BoxNames {
-  whole: Span;
+  whole: TimeSpan;
   dsoOf: (id: number) => Dso | undefined;
   /** By call node: boxes too narrow for a label come without. */
   names: ReadonlyMap<number, string>;
@@ -51,7 +51,12 @@ export function spokenBox(laid: LaidOutGraph, box: number, { whole, dsoOf, names
     .join(", ");
 }
 
-export function timeMirrorItems(laid: LaidOutGraph, selected: number, whole: Span, around: TreeNeighbours | null): MirrorItem[] {
+export function timeMirrorItems(
+  laid: LaidOutGraph,
+  selected: number,
+  whole: TimeSpan,
+  around: TreeNeighbours | null,
+): MirrorItem[] {
   const { graph } = laid;
   if (graph.depths === 0) {
     return [];

@@ -28,21 +28,3 @@ export function timeSpan({ start, end }: { start: number; end: number }): string
   // In the same digits, where it is in the same unit.
   return `${seconds(start)} to ${seconds(end)}, ${end - start < 1e9 ? length(end - start) : seconds(end - start)}`;
 }
-
-/** Round times between two, about `wanted` of them, with what stands at each. */
-export function ticks(start: number, end: number, wanted: number): { at: number; label: string }[] {
-  if (!(end > start)) {
-    return [];
-  }
-  // Times are whole nanoseconds.
-  const least = Math.max(1, (end - start) / Math.max(1, wanted));
-  const power = 10 ** Math.floor(Math.log10(least));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= least) ?? least;
-  const places = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / 1e9) - 1e-9)));
-  const first = Math.ceil(start / step);
-  const count = Math.floor(end / step) - first + 1;
-  return Array.from({ length: Math.max(0, count) }, (_, i) => {
-    const at = (first + i) * step;
-    return { at, label: `${(at / 1e9).toFixed(places)} s` };
-  });
-}
