@@ -59,7 +59,7 @@ describe("times of a link", () => {
     for (const by of ["process", "thread", "cpu"]) {
       assert.deepEqual(await timelineOf(link, by, 50), await timelineOf(tab, by, 50), by);
     }
-    const heatMap = { query: QUERY, request: { rowMs: 20, start: 0, end: 0 } };
+    const heatMap = { query: QUERY, request: { period: 1e9, rows: 50, start: 0, end: 0 } };
     assert.deepEqual((await link.ask("heatMap", heatMap)).samples, (await tab.ask("heatMap", heatMap)).samples);
     for (const each of [tab, link]) {
       await dragRange(each);

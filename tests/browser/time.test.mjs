@@ -90,17 +90,25 @@ async function removeRange(tab) {
   await tab.page.waitForFunction(() => !/\d s to \d/.test(document.querySelector(".context-bar").textContent));
 }
 
-/** The middle of a cell of the heat map. */
-async function cellAt(tab, time, rowMs) {
+/** The middle of a cell of the heat map, whose columns are so long. */
+async function cellAt(tab, time, period) {
   const place = await tab.page.locator(".heat-content").evaluate((el) => {
     const { x, y } = el.getBoundingClientRect();
+    const { ariaColCount, ariaRowCount } = document.querySelector(".heat-mirror");
     // 3 px are free around the cells.
-    const columns = Number(document.querySelector(".heat-mirror").ariaColCount);
-    return { x: x + 3, y: y + 3, columns, width: Number.parseFloat(el.style.width) - 6 };
+    const width = Number.parseFloat(el.style.width) - 6;
+    return { x: x + 3, y: y + 3, columns: Number(ariaColCount), rows: Number(ariaRowCount), width };
   });
-  const second = Math.floor(time / S);
-  const row = Math.floor((time - second * S) / (rowMs * 1e6));
-  return [place.x + ((second + 0.5) * place.width) / place.columns, place.y + row * 6 + 2];
+  const column = Math.floor(time / period);
+  const row = Math.floor(((time - column * period) / period) * place.rows);
+  return [place.x + ((column + 0.5) * place.width) / place.columns, place.y + row * 6 + 2];
+}
+
+/** What the heat map says that it is. */
+async function heatMapIs(tab, words) {
+  const grid = tab.page.getByRole("grid", { name: `Heat map: a column is ${words} of it, downwards`, exact: true });
+  await grid.waitFor();
+  return grid.evaluate(({ ariaColCount, ariaRowCount }) => [Number(ariaColCount), Number(ariaRowCount)]);
 }
 
 /** Runs in the page before its own script: notes what is asked of the worker, and how long the answer took. */
@@ -153,12 +161,12 @@ describe("time", () => {
 
     await tab.view(/Heat map/);
     await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
-    await tab.page.getByRole("button", { name: "50 ms" }).click();
-    await tab.page.waitForFunction(() => document.querySelector(".heat-mirror").ariaRowCount === "20");
+    await tab.page.getByRole("button", { name: "5 ms" }).click();
+    await heatMapIs(tab, "100 ms, a cell 5 ms");
     await tab.settled();
-    await tab.page.mouse.move(...(await cellAt(tab, start, 50)));
+    await tab.page.mouse.move(...(await cellAt(tab, start, 0.1 * S)));
     await tab.page.mouse.down();
-    await tab.page.mouse.move(...(await cellAt(tab, end - 1, 50)), { steps: 5 });
+    await tab.page.mouse.move(...(await cellAt(tab, end - 1, 0.1 * S)), { steps: 5 });
     await tab.page.mouse.up();
     const byHeatMap = await chipAndNumbers(tab, words);
     await tab.pictures("a13-heat-map");
@@ -175,6 +183,35 @@ describe("time", () => {
     await tab.page.getByRole("heading", { name: "Comparing a range with the rest" }).waitFor();
     await tab.page.goBack();
     await tab.page.locator(".heat-head", { hasText: words }).waitFor();
+    await tab.close();
+  });
+
+  scene("a34 the heat map's columns are as long as suits the time in sight, over the full width", async () => {
+    const tab = await open();
+    await tab.view(/Heat map/);
+    const seconds = lastTime() / S;
+    assert.ok(seconds > 1.5 && seconds < 10, `${seconds} s`);
+    assert.deepEqual(await heatMapIs(tab, "100 ms, a cell 2 ms"), [Math.ceil(seconds * 10), 50]);
+    await tab.settled();
+    const width = await tab.page.locator(".heat-map").evaluate((el) => el.getBoundingClientRect().width);
+    assert.equal(width, await tab.page.evaluate(() => innerWidth), "no panel is beside it");
+    await tab.pictures("a34-heat-map");
+    // What is said of a cell is what perf counts in its time.
+    const [start, end] = [0.304 * S, 0.306 * S];
+    await tab.page.mouse.move(...(await cellAt(tab, start, 0.1 * S)));
+    const card = tab.page.locator(".heat-card", { hasText: "0.304 s to 0.306 s" });
+    await card.waitFor();
+    assert.match(await card.innerText(), new RegExp(`Samples\\s+${countIn(start, end)}\\s`));
+    // A range that is gone into is less time, so columns are less of it.
+    await tab.page.mouse.move(...(await cellAt(tab, 0.5 * S, 0.1 * S)));
+    await tab.page.mouse.down();
+    await tab.page.mouse.move(...(await cellAt(tab, 1.5 * S - 1, 0.1 * S)), { steps: 5 });
+    await tab.page.mouse.up();
+    const grid = tab.page.getByRole("grid", { name: /^Heat map: / });
+    await grid.focus();
+    await tab.page.keyboard.press("f");
+    assert.deepEqual(await heatMapIs(tab, "10 ms, a cell 0.2 ms"), [100, 50]);
+    assert.match(await tab.page.locator(".heat-head").innerText(), /^0\.5000 s to 1\.5000 s /);
     await tab.close();
   });
 
@@ -214,9 +251,12 @@ describe("time", () => {
         assert.ok(Math.abs(weight / each - inBin) < 0.01, `thread ${tid}, bin ${bin}: ${weight / each} of ${inBin}`);
       }
     }
-    const map = await tab.ask("heatMap", { query: QUERY, request: { rowMs: 20, start: 0, end } });
-    for (let cell = 0; cell < map.samples.length; cell++) {
-      assert.equal(map.samples[cell], countIn(cell * 20e6, (cell + 1) * 20e6), `cell ${cell}`);
+    for (const period of [1e9, 1e8]) {
+      const map = await tab.ask("heatMap", { query: QUERY, request: { period, rows: 50, start: 0, end } });
+      const length = period / 50;
+      for (let cell = 0; cell < map.samples.length; cell++) {
+        assert.equal(map.samples[cell], countIn(cell * length, (cell + 1) * length), `cell ${cell} of ${length} ns`);
+      }
     }
     await tab.close();
   });

@@ -55,7 +55,7 @@ const questions = [
     { query: dropping, request: { start: 0, end: 0, bins: 50, by: "thread", sort: "weight", open: [] } },
     (it) => it.bins > 0,
   ],
-  ["heatMap", { query: ranged, request: { rowMs: 20, start: 0, end: 0 } }, (it) => it.rows > 0],
+  ["heatMap", { query: ranged, request: { period: 1e9, rows: 50, start: 0, end: 0 } }, (it) => it.rows > 0],
   ["heatCell", { query, start: 0, end: 1e9 }, (it) => it !== null],
   ["marks", { start: 0, end: 1e12 }, (it) => it.time.length === it.text.length],
   ["rangePreview", { query, range: { start: 0, end: 1e9, side: "inside" }, window }, (it) => it.depths > 0],

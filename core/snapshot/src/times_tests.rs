@@ -76,7 +76,7 @@ fn heat_map(profile: &Profile, query: &Query) -> HeatMap {
         usual_distance(profile, query.event),
         period(profile, query.event),
     );
-    let request = HeatRequest { row_ms: 10, start: 0.0, end: 0.0 };
+    let request = HeatRequest { period: 1e9, rows: 100, start: 0.0, end: 0.0 };
     let left = RemainingSamples::default();
     at_once(async |slice| heat_map::heat_map(profile, query, &request, &load, &left, slice).await)
 }

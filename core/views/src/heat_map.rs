@@ -1,4 +1,4 @@
-//! Samples by the fraction of a second: columns are seconds, rows are parts of one, downwards.
+//! Samples by their time within a period: columns are periods, rows are parts of one, downwards.
 //!
 //! **CPUs busy.** How many CPUs were at work in a time. Of an event that counts nanoseconds on the
 //! CPU it is weight by time. Of any other each sample stands for the event's usual distance between
@@ -30,7 +30,8 @@ use crate::sample_spans::{SampleSpan, SampleSpans};
 use crate::serialize_weight;
 use crate::tasks::{self, NO_CPU, TaskSums};
 
-const SECOND: u64 = 1_000_000_000;
+const LONGEST_PERIOD: u64 = 3_600_000_000_000;
+const MOST_ROWS: u32 = 100;
 /// More cells are asked for in parts.
 const MOST_CELLS: u64 = 1 << 20;
 
@@ -39,25 +40,27 @@ const MOST_CELLS: u64 = 1 << 20;
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
 pub struct HeatRequest {
-    /// Height of a cell: 10, 20 or 50; any other number is taken for the next smaller of these.
-    pub row_ms: u32,
-    /// A time in the first second.
+    /// Time of a column, up to an hour. A cell has a whole number of nanoseconds of it, the rest is left out.
+    pub period: f64,
+    /// Cells of a column: 1 to 100.
+    pub rows: u32,
+    /// A time in the first column.
     pub start: f64,
     /// A time after the last; 0 for the end of the recording.
     pub end: f64,
 }
 
-/// Samples by the fraction of a second: cells, second by second and in each row by row.
+/// Samples by their time within a period: cells, column by column and in each row by row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
 pub struct HeatMap {
-    /// Where the first second begins, in nanoseconds since the first time of the recording.
+    /// Where the first column begins, in nanoseconds since the first time of the recording.
     #[serde(serialize_with = "serialize_weight")]
     pub start: u64,
-    /// Columns. Fewer than asked for if there are very many: ask for the rest then.
-    pub seconds: u32,
-    /// Cells of a second.
+    /// How many columns: fewer than asked for if there are very many; ask for the rest then.
+    pub columns: u32,
+    /// Cells of a column.
     pub rows: u32,
     /// Samples of each cell.
     pub samples: Uint32Array,
@@ -66,7 +69,7 @@ pub struct HeatMap {
     /// CPUs that there are; if that is not known, and of waits, as many as [`Self::busy`] says at
     /// once; at least 1.
     pub cpus: u32,
-    /// Samples of each row, over all seconds.
+    /// Samples of each row, over all columns.
     pub row_totals: Float64Array,
 }
 
@@ -208,31 +211,28 @@ struct GrowingMap {
 
 impl GrowingMap {
     fn blank(profile: &Profile, request: &HeatRequest) -> Self {
-        let row_ms = match request.row_ms {
-            50.. => 50,
-            20.. => 20,
-            _ => 10,
-        };
-        let rows_of_second = 1000 / row_ms;
+        let rows = u64::from(request.rows.clamp(1, MOST_ROWS));
+        let cell_nanos = ((request.period as u64).min(LONGEST_PERIOD) / rows).max(1);
+        let period = cell_nanos * rows;
         let times = tasks::window(profile, request.start as u64, request.end as u64);
-        let start = times.start - times.start % SECOND;
-        let seconds = (times.end - start).div_ceil(SECOND).min(MOST_CELLS / rows_of_second);
-        let cells = (seconds * rows_of_second) as usize;
+        let start = times.start - times.start % period;
+        let columns = (times.end - start).div_ceil(period).min(MOST_CELLS / rows);
+        let cells = (columns * rows) as usize;
         let map = HeatMap {
             start,
-            seconds: seconds as u32,
-            rows: rows_of_second as u32,
+            columns: columns as u32,
+            rows: rows as u32,
             samples: vec![0; cells].into(),
             busy: vec![0.0; cells].into(),
             cpus: 0,
-            row_totals: vec![0.0; rows_of_second as usize].into(),
+            row_totals: vec![0.0; rows as usize].into(),
         };
         let filled = vec![0.0; cells + 1];
-        Self { map, cell_nanos: row_ms * 1_000_000, recorded: tasks::window(profile, 0, 0), filled }
+        Self { map, cell_nanos, recorded: tasks::window(profile, 0, 0), filled }
     }
 
     fn times(&self) -> Range<u64> {
-        let length = u64::from(self.map.seconds).saturating_mul(SECOND);
+        let length = (self.map.busy.len() as u64).saturating_mul(self.cell_nanos);
         self.map.start..self.map.start.saturating_add(length)
     }
 

@@ -152,7 +152,7 @@ fn cells_of_the_heat_map_are_even() {
             recorded(event, EventOrigin::Recorded, &[load(rate, 0, (length, length), length)]);
         let load = Load::new(&profile, 0, usual_distance(&profile, 0), period(&profile, 0));
         for row_ms in [10, 20, 50] {
-            let request = HeatRequest { row_ms, start: 0.0, end: 0.0 };
+            let request = HeatRequest { period: 1e9, rows: 1000 / row_ms, start: 0.0, end: 0.0 };
             let left = RemainingSamples::default();
             let map = in_slices_of(100, async |slice| {
                 let query = Query::default();

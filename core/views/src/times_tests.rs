@@ -288,8 +288,9 @@ fn what_steps_take_away_is_at_no_time() {
     assert_ne!(got, before);
 }
 
+/// Seconds, in cells of so many milliseconds.
 fn rows_of(row_ms: u32) -> HeatRequest {
-    HeatRequest { row_ms, start: 0.0, end: 0.0 }
+    HeatRequest { period: 1e9, rows: 1000 / row_ms, start: 0.0, end: 0.0 }
 }
 
 #[test]
@@ -303,7 +304,7 @@ fn cells_are_parts_of_seconds() {
          1020 -/0/0 1 cpu-clock 10000000 app",
     );
     let map = heat_map(&story, &Query::default(), &rows_of(20));
-    assert_eq!((map.start, map.seconds, map.rows, map.cpus), (0, 2, 50, 2));
+    assert_eq!((map.start, map.columns, map.rows, map.cpus), (0, 2, 50, 2));
     let met: Vec<(usize, u32, f32)> = (0..map.samples.len())
         .filter(|&cell| map.samples[cell] > 0)
         .map(|cell| (cell, map.samples[cell], map.busy[cell]))
@@ -315,15 +316,37 @@ fn cells_are_parts_of_seconds() {
     assert_eq!((map.row_totals[0], map.row_totals[1], map.row_totals[49]), (4.0, 1.0, 1.0));
     assert_eq!(map.row_totals.iter().sum::<f64>(), 6.0);
 
-    let second = HeatRequest { start: 1.5e9, end: 2e9, row_ms: 50 };
+    let second = HeatRequest { start: 1.5e9, end: 2e9, ..rows_of(50) };
     let map = heat_map(&story, &Query::default(), &second);
-    assert_eq!((map.start, map.seconds, map.rows), (1_000_000_000, 1, 20));
+    assert_eq!((map.start, map.columns, map.rows), (1_000_000_000, 1, 20));
     assert_eq!(map.samples.iter().sum::<u32>(), 2);
-    for row_ms in [0, 10, 19] {
-        assert_eq!(heat_map(&story, &Query::default(), &rows_of(row_ms)).rows, 100);
-    }
     let cpu = Query { cpus: vec![1], ..Query::default() };
     assert_eq!(heat_map(&story, &cpu, &rows_of(10)).samples.iter().sum::<u32>(), 2);
+}
+
+#[test]
+fn columns_are_as_long_as_is_asked_and_cells_parts_of_them() {
+    let line = |at: u64| format!("{at} a/1/1 0 cpu-clock 2000000 app\n");
+    let story = recorded(&[0, 3, 9, 105, 107, 250].map(line).concat());
+    let of = |period: f64, rows| {
+        heat_map(&story, &Query::default(), &HeatRequest { period, rows, start: 0.0, end: 0.0 })
+    };
+    let map = of(1e8, 50);
+    assert_eq!((map.start, map.columns, map.rows), (0, 3, 50));
+    let met: Vec<usize> = (0..map.samples.len()).filter(|&cell| map.samples[cell] > 0).collect();
+    // Of 2 ms each: what is at 105 ms is in the third cell of the second column.
+    assert_eq!(met, [0, 1, 4, 52, 53, 125]);
+    assert_eq!((map.row_totals[2], map.row_totals[25]), (1.0, 1.0));
+    // However a column is divided, all is in it once.
+    for (period, rows, columns) in [(1e7, 20, 26), (1e10, 100, 1), (1e300, 1, 1), (1e9, 0, 1)] {
+        let map = of(period, rows);
+        assert_eq!((map.columns, map.samples.iter().sum::<u32>()), (columns, 6), "{period}");
+    }
+    // Cells of a nanosecond are more than are answered at once.
+    for (period, rows) in [(0.0, 7), (f64::NAN, 100), (-1.0, u32::MAX)] {
+        let map = of(period, rows);
+        assert!(map.samples.len() <= 1 << 20 && map.columns * map.rows == map.samples.len() as u32);
+    }
 }
 
 #[test]
@@ -436,8 +459,7 @@ fn two_samples_a_microsecond_apart_are_two_cpus_busy_of_sixteen() {
     let busy = cell.cpus_busy.expect("there is time");
     assert!((1.99..=2.0).contains(&busy), "{busy}");
     for row_ms in [10, 20, 50] {
-        let request = HeatRequest { row_ms, start: 0.0, end: 0.0 };
-        let map = heat_map(&recorded, &Query::default(), &request);
+        let map = heat_map(&recorded, &Query::default(), &rows_of(row_ms));
         assert_eq!(map.cpus, 16);
         let cells: f64 = map.busy.iter().map(|&busy| f64::from(busy)).sum();
         let of_all = cells * f64::from(row_ms) * 1e6 / length as f64;

@@ -69,7 +69,7 @@ fn seen(session: &mut Session, query: &Query) -> Vec<String> {
         let question = Question::Timeline { query: query.clone(), request };
         seen.push(format!("{:?}", answer(session, question)));
     }
-    let request = HeatRequest { row_ms: 10, start: 0.0, end: 0.0 };
+    let request = HeatRequest { period: 1e9, rows: 100, start: 0.0, end: 0.0 };
     let question = Question::HeatMap { query: query.clone(), request };
     let Answer::HeatMap(heat_map) = answer(session, question) else { panic!("no heat map") };
     // How many CPUs there are is known of the host, of which a link tells nothing.

@@ -93,7 +93,7 @@ fn questions() -> Vec<Value> {
     let timeline = json!({
         "by": "thread", "sort": "weight", "open": [], "start": 0.0, "end": 0.0, "bins": 20,
     });
-    let heat = json!({ "rowMs": 10, "start": 0.0, "end": 0.0 });
+    let heat = json!({ "period": 1e9, "rows": 100, "start": 0.0, "end": 0.0 });
     let order = json!({ "key": "total", "direction": "descending" });
     let occurrence = json!({ "subject": { "kind": "call-node", "id": 2 }, "bins": 10 });
     vec![

@@ -32,7 +32,7 @@ export function HeatCard({ model }: { model: HeatModel }): JSX.Element | null {
   const cpus = model.answer.value?.map.cpus ?? 0;
   return (
     <div ref={element} class="hover-card heat-card" aria-hidden="true">
-      <strong>{cellSpan(span)}</strong>
+      <strong>{cellSpan(span, model.grid.value)}</strong>
       {where !== null && <p class="card-place">{where}</p>}
       <dl>
         <dt>Samples</dt>

@@ -1,5 +1,5 @@
-// Every second a column, every 20 ms of it a cell: when the machine was busy, to the fraction of a second. What is
-// chosen of it is the range of all views; the flame graph below follows.
+// Every second a column, every 20 ms of it a cell, or less of both where less time is in sight: when the machine was busy.
+// What is chosen of it is the range of all views; the flame graph below follows.
 
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -16,7 +16,7 @@ import { HeatCard } from "./card.tsx";
 import { CELL_HEIGHT, EDGE } from "./grid.ts";
 import { HeatMirror } from "./mirror.tsx";
 import { HeatModel } from "./model.ts";
-import { cellSpan, isOffCpu, sumWords } from "./words.ts";
+import { axisWords, cellSpan, fifthsOf, isOffCpu, sumWords } from "./words.ts";
 
 export function HeatMapView(): JSX.Element {
   if (!hasSingleSamples.value) {
@@ -61,19 +61,19 @@ function HeatMap(): JSX.Element {
       >
         <div class="heat-plot" ref={area}>
           <ol class="heat-rows" aria-hidden="true" style={{ height: `${height}px` }}>
-            {[0, 200, 400, 600, 800, 1000].map((ms) => (
-              <li key={ms} style={{ top: `${(ms / 1000) * height}px` }}>
-                {ms === 0 ? "0 ms" : ms}
+            {fifthsOf(grid.period).map((words, fifths) => (
+              <li key={words} style={{ top: `${(fifths / 5) * height}px` }}>
+                {words}
               </li>
             ))}
           </ol>
           <div
-            class={grid.seconds * grid.cell > model.width.value ? "heat-scroller overflowing" : "heat-scroller"}
+            class={grid.columns * grid.cell > model.width.value ? "heat-scroller overflowing" : "heat-scroller"}
             ref={scroller}
           >
             <div
               class="heat-content"
-              style={{ width: `${grid.seconds * grid.cell + 2 * EDGE}px`, height: `calc(${height + EDGE}px + 1.5rem)` }}
+              style={{ width: `${grid.columns * grid.cell + 2 * EDGE}px`, height: `calc(${height + EDGE}px + 1.5rem)` }}
             >
               <div class="heat-sticky">
                 <canvas ref={cells} aria-hidden="true" />
@@ -84,11 +84,11 @@ function HeatMap(): JSX.Element {
           </div>
           <div class="heat-side" style={{ height: `calc(${height}px + 1.5rem)` }}>
             <canvas ref={side} aria-hidden="true" />
-            <span class="heat-side-totals">all seconds</span>
+            <span class="heat-side-totals">all columns</span>
             <span class="heat-side-scale">{isOffCpu() ? "threads" : "CPUs"}</span>
           </div>
         </div>
-        <p class="heat-axis">Columns are seconds, rows the time within each second</p>
+        <p class="heat-axis">{axisWords(grid).replace(/^a/, "A")}</p>
       </section>
       <RangeSummary model={model} />
       <HeatCard model={model} />
@@ -106,7 +106,7 @@ function RangeSummary({ model }: { model: HeatModel }): JSX.Element {
   return (
     <div class="heat-head">
       <p role="status">
-        <strong>{range === null ? "Whole profile" : cellSpan(range)}</strong> <span>{words}</span>
+        <strong>{range === null ? "Whole profile" : cellSpan(range, model.grid.value)}</strong> <span>{words}</span>
       </p>
       {query.value.range !== null && (
         <button type="button" onClick={compareWithRest}>

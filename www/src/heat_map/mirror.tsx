@@ -5,13 +5,13 @@ import { showsFocus } from "../timeline/pointed.ts";
 import { rangeShown } from "../timeline/state.ts";
 import { cellsOf, spanOfCell } from "./grid.ts";
 import type { HeatModel } from "./model.ts";
-import { cellLabel } from "./words.ts";
+import { axisWords, cellLabel } from "./words.ts";
 
 export function HeatMirror({ model, grid: element }: { model: HeatModel; grid: RefObject<HTMLDivElement | null> }): JSX.Element {
   const grid = model.grid.value;
-  const place = model.cursor.value - grid.firstSecond * grid.rows;
-  const second = Math.min(grid.seconds - 1, Math.max(0, Math.floor(place / grid.rows)));
-  const row = Math.min(grid.rows - 1, Math.max(0, place - second * grid.rows));
+  const place = model.cursor.value - grid.first * grid.rows;
+  const column = Math.min(grid.columns - 1, Math.max(0, Math.floor(place / grid.rows)));
+  const row = Math.min(grid.rows - 1, Math.max(0, place - column * grid.rows));
   const range = rangeShown.value;
   const chosen = range === null ? null : cellsOf(range, grid);
   const samples = model.answer.value?.map.samples;
@@ -22,11 +22,11 @@ export function HeatMirror({ model, grid: element }: { model: HeatModel; grid: R
       class="heat-mirror"
       role="grid"
       tabIndex={0}
-      aria-label="Heat map: columns are seconds, rows the time within each second"
+      aria-label={`Heat map: ${axisWords(grid)}`}
       aria-rowcount={grid.rows}
-      aria-colcount={grid.seconds}
+      aria-colcount={grid.columns}
       aria-multiselectable="true"
-      aria-activedescendant={`heat-${second}-${row}`}
+      aria-activedescendant={`heat-${column}-${row}`}
       onFocus={(event) => model.focused(event.currentTarget.dataset.pointed === undefined)}
       onKeyDown={showsFocus.onKeyDown}
       onBlur={(event) => {
@@ -36,17 +36,17 @@ export function HeatMirror({ model, grid: element }: { model: HeatModel; grid: R
     >
       {near(row, grid.rows).map((r) => (
         <div key={r} role="row" aria-rowindex={r + 1}>
-          {near(second, grid.seconds).map((s) => {
-            const at = s * grid.rows + r;
-            const span = spanOfCell(at + grid.firstSecond * grid.rows, grid);
+          {near(column, grid.columns).map((c) => {
+            const at = c * grid.rows + r;
+            const span = spanOfCell(at + grid.first * grid.rows, grid);
             return (
               <div
-                key={s}
-                id={`heat-${s}-${r}`}
+                key={c}
+                id={`heat-${c}-${r}`}
                 role="gridcell"
-                aria-colindex={s + 1}
+                aria-colindex={c + 1}
                 aria-selected={chosen !== null && at >= chosen[0] && at < chosen[1]}
-                aria-label={cellLabel(span, samples?.[at] ?? 0)}
+                aria-label={cellLabel(span, samples?.[at] ?? 0, grid)}
               />
             );
           })}

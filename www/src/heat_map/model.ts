@@ -29,7 +29,7 @@ import type { TimeSpan } from "../timeline/time_window.ts";
 import { extended, panWindow, zoomWindow } from "../timeline/time_window.ts";
 import { latest } from "../views/latest.ts";
 import { previewRange, setRange } from "../views/query_steps.ts";
-import type { Grid, RowMs, SpanSum } from "./grid.ts";
+import type { Grid, Rows, SpanSum } from "./grid.ts";
 import { cellAt, cellAtTime, gridFor, spanOfCell, spanOfCells, spanOfGrid, sumOfCells } from "./grid.ts";
 import type { HeatElements } from "./stage.ts";
 import { HeatStage } from "./stage.ts";
@@ -37,11 +37,11 @@ import { cellTime } from "./words.ts";
 
 const PAUSE_MS = 80;
 /** Of the map that is asked for its sum alone: the coarsest. */
-const ROW_OF_SUMS = 50;
+const ROWS_OF_SUMS = 20;
 
-const ROWS = ["10", "20", "50"] as const;
-export const rowMs = signal<RowMs>(Number(recall("heatMapRow", ROWS, "20")) as RowMs);
-effect(() => remember("heatMapRow", String(rowMs.value)));
+const ROWS = ["20", "50", "100"] as const;
+export const rows = signal<Rows>(Number(recall("heatMapRows", ROWS, "50")) as Rows);
+effect(() => remember("heatMapRows", String(rows.value)));
 
 interface Question {
   session: Session;
@@ -63,7 +63,7 @@ export interface CardContent {
 
 export class HeatModel {
   readonly width = signal(0);
-  readonly grid = computed<Grid>(() => gridFor(timeInSight.value, rowMs.value, this.width.value));
+  readonly grid = computed<Grid>(() => gridFor(timeInSight.value, rows.value, this.width.value));
   readonly answer = signal<{ map: HeatMap; grid: Grid } | null>(null);
   /** What the range, and what all of it, comes to. */
   readonly chosen = signal<SpanSum | null>(null);
@@ -104,7 +104,7 @@ export class HeatModel {
   });
   readonly #wholeMaps = latest<Question & { grid: Grid }, HeatMap>({
     ask: ({ session: asked, query: of, grid }, { signal }) =>
-      asked.call("heatMap", { query: of, request: { rowMs: grid.rowMs, ...spanOfGrid(grid) } }, { signal }),
+      asked.call("heatMap", { query: of, request: requestFor(grid) }, { signal }),
     deliver: (map, { grid }) => {
       this.all.value = sumOfCells(map, grid, this.#whole, this.#whole.end);
     },
@@ -136,7 +136,7 @@ export class HeatModel {
       effect(() => this.#sumRange()),
       effect(() => {
         const answer = this.answer.value;
-        // Cells of other seconds than those in sight are not shown as if they were these.
+        // Cells of other times than those in sight are not shown as if they were these.
         stage.show(this.grid.value, answer !== null && isSameTime(answer.grid, this.grid.value) ? answer.map : null);
       }),
       effect(() => stage.mark({ range: rangeShown.value })),
@@ -176,7 +176,7 @@ export class HeatModel {
     const question = this.#question();
     const grid = this.grid.value;
     if (question !== null && this.width.value > 0) {
-      untracked(() => this.#maps.ask({ ...question, grid, request: { rowMs: grid.rowMs, ...spanOfGrid(grid) } }));
+      untracked(() => this.#maps.ask({ ...question, grid, request: requestFor(grid) }));
     }
   }
 
@@ -184,11 +184,12 @@ export class HeatModel {
   #sumAll(): void {
     const question = this.#question();
     const [answer, grid] = [this.answer.value, this.grid.value];
-    const whole = gridFor(this.#whole, ROW_OF_SUMS, 0);
-    if (answer !== null && answer.grid.firstSecond === 0 && answer.grid.seconds === whole.seconds) {
-      this.all.value = sumOfCells(answer.map, answer.grid, this.#whole, this.#whole.end);
-    } else if (question !== null && grid.seconds < whole.seconds && this.all.peek() === null) {
-      this.#wholeMaps.ask({ ...question, grid: whole });
+    const whole = this.#whole;
+    const isOfAll = (of: Grid): boolean => of.first === 0 && spanOfGrid(of).end >= whole.end;
+    if (answer !== null && isOfAll(answer.grid)) {
+      this.all.value = sumOfCells(answer.map, answer.grid, whole, whole.end);
+    } else if (question !== null && !isOfAll(grid) && this.all.peek() === null) {
+      this.#wholeMaps.ask({ ...question, grid: gridFor(whole, ROWS_OF_SUMS, 0) });
     }
   }
 
@@ -250,7 +251,10 @@ export class HeatModel {
         const one = cell(x, y);
         setRange({ ...this.#within(spanOfCell(one, this.grid.peek())), side: "inside" });
       },
-      zoom: (factor, x) => this.#zoom(factor, (this.grid.peek().firstSecond + x / this.grid.peek().cell) * 1e9),
+      zoom: (factor, x) => {
+        const { first, cell: width, period } = this.grid.peek();
+        this.#zoom(factor, (first + x / width) * period);
+      },
       pan: (pixels) => showTime(panWindow(timeInSight.peek(), this.#whole, pixels / Math.max(1, stage.width.peek()))),
     };
   }
@@ -326,7 +330,7 @@ export class HeatModel {
     if (time !== null) {
       timeCursor.value = time;
       this.#stage?.reveal(this.cursor.peek());
-      hovered.value = `${cellTime(time)}: ${wordsOfMarksAt(time) ?? ""}`;
+      hovered.value = `${cellTime(time, this.grid.peek())}: ${wordsOfMarksAt(time) ?? ""}`;
     }
   }
 
@@ -339,7 +343,7 @@ export class HeatModel {
   #moveCursor({ along, steps, range }: Extract<TimeAction, { kind: "cursor" }>): void {
     const grid = this.grid.peek();
     const from = this.cursor.peek();
-    const [first, last] = [grid.firstSecond * grid.rows, cellAtTime(this.#whole.end - 1, grid)];
+    const [first, last] = [grid.first * grid.rows, cellAtTime(this.#whole.end - 1, grid)];
     const by = along === "rows" ? steps : Number.isFinite(steps) ? steps * grid.rows : steps;
     const to = Math.min(last, Math.max(Math.max(0, first), from + by));
     if (range === "extended") {
@@ -371,5 +375,9 @@ export class HeatModel {
 }
 
 function isSameTime(a: Grid, b: Grid): boolean {
-  return a.rowMs === b.rowMs && a.firstSecond === b.firstSecond && a.seconds === b.seconds;
+  return a.period === b.period && a.rows === b.rows && a.first === b.first && a.columns === b.columns;
+}
+
+function requestFor(grid: Grid): HeatRequest {
+  return { period: grid.period, rows: grid.rows, ...spanOfGrid(grid) };
 }

@@ -7,18 +7,21 @@ import { count } from "../state/format.ts";
 import { Icon } from "../shell/icons.tsx";
 import { Popover } from "../shell/Popover.tsx";
 import { setEvent, setThreads } from "../views/query_steps.ts";
-import type { RowMs } from "./grid.ts";
-import { rowMs } from "./model.ts";
+import type { Rows } from "./grid.ts";
+import { periodFor, timeOfCell } from "./grid.ts";
+import { rows } from "./model.ts";
 import { NO_OFF_CPU } from "../shell/EventMenu.tsx";
-import { isOffCpu } from "./words.ts";
+import { timeInSight } from "../timeline/state.ts";
+import { isOffCpu, roundTime } from "./words.ts";
 
-const ROWS: readonly RowMs[] = [10, 20, 50];
+const ROWS: readonly Rows[] = [100, 50, 20];
 
 export function HeatMapOptions(): JSX.Element {
   const offCpu = events.value.findIndex(
     ({ name, samples }, index) => isDerived(index) && name.startsWith("offcpu-time") && samples > 0,
   );
   const isOff = isOffCpu();
+  const period = periodFor(timeInSight.value);
   return (
     <div class="view-options heat-options">
       <span class="choice-label" id="heat-row">
@@ -29,12 +32,12 @@ export function HeatMapOptions(): JSX.Element {
           <button
             key={each}
             type="button"
-            aria-pressed={rowMs.value === each}
+            aria-pressed={rows.value === each}
             onClick={() => {
-              rowMs.value = each;
+              rows.value = each;
             }}
           >
-            {each} ms
+            {roundTime(timeOfCell({ period, rows: each }))}
           </button>
         ))}
       </div>

@@ -6,7 +6,10 @@ import type { Grid } from "./grid.ts";
 import { CELL_HEIGHT, cellsOf, EDGE, outlineOf } from "./grid.ts";
 import type { HeatPalette } from "./palette.ts";
 import { shadeOf } from "./palette.ts";
+import { decimalsOf } from "../timeline/ticks.ts";
 import type { TimeSpan } from "../timeline/time_window.ts";
+import { roundStep } from "../timeline/time_window.ts";
+import { secondsWith } from "../timeline/words.ts";
 
 export interface HeatScene {
   grid: Grid;
@@ -24,9 +27,8 @@ export interface HeatScene {
 export const TOTALS_WIDTH = 90;
 export const SCALE = { left: 113, width: 12, height: 300 } as const;
 const AXIS_GAP = 14;
-/** Between words on the axis of seconds. */
+/** Between words on the axis of columns. */
 const FEWEST_PX = 64;
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 
 export function paintCells(ctx: CanvasRenderingContext2D, scene: HeatScene, palette: HeatPalette): void {
   const { grid, answer, scrollLeft, width } = scene;
@@ -34,12 +36,12 @@ export function paintCells(ctx: CanvasRenderingContext2D, scene: HeatScene, pale
   ctx.fillRect(0, 0, ctx.canvas.width, ctx.canvas.height);
   // Scrolled under the edge, cells are seen there too.
   const first = Math.max(0, Math.floor((scrollLeft - EDGE) / grid.cell));
-  const past = Math.min(grid.seconds, Math.ceil((scrollLeft + width + EDGE) / grid.cell));
+  const past = Math.min(grid.columns, Math.ceil((scrollLeft + width + EDGE) / grid.cell));
   fromEdge(ctx, scene);
   if (answer?.rows === grid.rows) {
-    paintByShade(ctx, scene, palette, answer, [first, Math.min(past, answer.seconds)]);
+    paintByShade(ctx, scene, palette, answer, [first, Math.min(past, answer.columns)]);
   }
-  paintSeconds(ctx, scene, palette, [first, past]);
+  paintTimes(ctx, scene, palette, [first, past]);
   ctx.resetTransform();
 }
 
@@ -64,11 +66,11 @@ function paintByShade(
   byShade.forEach((cells, shade) => {
     ctx.fillStyle = palette.heat[shade] ?? palette.ground;
     for (const cell of cells) {
-      const second = Math.floor(cell / grid.rows);
-      const row = cell - second * grid.rows;
-      const left = snap(second * grid.cell - scrollLeft, ratio);
+      const column = Math.floor(cell / grid.rows);
+      const row = cell - column * grid.rows;
+      const left = snap(column * grid.cell - scrollLeft, ratio);
       const top = snap(row * CELL_HEIGHT, ratio);
-      const right = snap((second + 1) * grid.cell - scrollLeft, ratio);
+      const right = snap((column + 1) * grid.cell - scrollLeft, ratio);
       ctx.fillRect(left, top, right - left - gap, snap((row + 1) * CELL_HEIGHT, ratio) - top - gap);
     }
   });
@@ -79,26 +81,27 @@ export function mostBusy({ cpus, busy }: HeatMap): number {
   return cpus > 0 ? cpus : Math.max(1, Math.ceil(busy.reduce((most, each) => Math.max(most, each), 0)));
 }
 
-function paintSeconds(
+function paintTimes(
   ctx: CanvasRenderingContext2D,
   scene: HeatScene,
   palette: HeatPalette,
   [first, past]: [number, number],
 ): void {
   const { grid, scrollLeft, ratio, textScale } = scene;
-  const step = STEPS.find((each) => each * grid.cell >= FEWEST_PX * textScale) ?? 3600;
+  const step = Math.max(1, roundStep((FEWEST_PX * textScale) / grid.cell));
+  const decimals = decimalsOf(grid.period);
   ctx.font = `${11 * textScale * ratio}px ${scene.font}`;
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
   ctx.fillStyle = palette.quiet;
   const y = (grid.rows * CELL_HEIGHT + AXIS_GAP * textScale) * ratio;
-  const from = Math.ceil((grid.firstSecond + first) / step) * step;
-  for (let second = from; second < grid.firstSecond + past; second += step) {
-    ctx.fillText(`${second} s`, snap((second - grid.firstSecond) * grid.cell - scrollLeft, ratio), y);
+  const from = Math.ceil((grid.first + first) / step) * step;
+  for (let column = from; column < grid.first + past; column += step) {
+    ctx.fillText(secondsWith(column * grid.period, decimals), snap((column - grid.first) * grid.cell - scrollLeft, ratio), y);
   }
 }
 
-/** Sums of each row over all seconds, and what colours mean. */
+/** Sums of each row over all columns, and what colours mean. */
 export function paintSide(ctx: CanvasRenderingContext2D, scene: HeatScene, palette: HeatPalette): void {
   const { answer, grid, ratio, textScale } = scene;
   ctx.clearRect(0, 0, ctx.canvas.width, ctx.canvas.height);
@@ -170,7 +173,7 @@ export function paintChosen(ctx: CanvasRenderingContext2D, scene: HeatScene, pal
     [marks.cursor, 2 * line],
   ] as const) {
     if (cell !== null) {
-      const place = cell - grid.firstSecond * grid.rows;
+      const place = cell - grid.first * grid.rows;
       cells([place, place + 1], palette.ground, width + 2 * line);
       cells([place, place + 1], palette.ink, width);
     }

@@ -94,14 +94,14 @@ export class HeatStage {
   isOver(clientX: number, clientY: number): boolean {
     const grid = this.#grid;
     const { x, y } = this.at(clientX, clientY);
-    return grid !== null && x >= 0 && x < grid.seconds * grid.cell && y >= 0 && y < grid.rows * CELL_HEIGHT;
+    return grid !== null && x >= 0 && x < grid.columns * grid.cell && y >= 0 && y < grid.rows * CELL_HEIGHT;
   }
 
   /** Scrolls to the column of a cell. */
   reveal(cell: number): void {
     const grid = this.#grid;
     if (grid !== null) {
-      const left = (Math.floor(cell / grid.rows) - grid.firstSecond) * grid.cell;
+      const left = (Math.floor(cell / grid.rows) - grid.first) * grid.cell;
       const { scroller } = this.#el;
       scroller.scrollLeft = Math.min(left, Math.max(left + grid.cell - scroller.clientWidth, scroller.scrollLeft));
     }

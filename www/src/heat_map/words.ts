@@ -1,21 +1,47 @@
-// What the heat map says: cells and stretches in milliseconds, since no cell is finer.
+// What the heat map says: cells and stretches as finely as cells are, in milliseconds at least.
 
 import { event } from "../state/app.ts";
 import { count, countSamples } from "../state/format.ts";
 import type { TimeSpan } from "../timeline/time_window.ts";
+import { decimalsOf } from "../timeline/ticks.ts";
 import { decimalsFor, secondsWith } from "../timeline/words.ts";
 import { lengthOf } from "../timeline/time_window.ts";
-import type { SpanSum } from "./grid.ts";
+import type { Grid, SpanSum } from "./grid.ts";
+import { timeOfCell } from "./grid.ts";
 
 const DECIMALS = 3;
 
-export const cellTime = (time: number): string => secondsWith(time, DECIMALS);
+export function cellTime(time: number, grid: Grid): string {
+  return secondsWith(time, Math.max(DECIMALS, decimalsOf(timeOfCell(grid))));
+}
 
 /** "28.400 s to 28.420 s" */
-export const cellSpan = ({ start, end }: TimeSpan): string => `${cellTime(start)} to ${cellTime(end)}`;
+export const cellSpan = ({ start, end }: TimeSpan, grid: Grid): string => `${cellTime(start, grid)} to ${cellTime(end, grid)}`;
 
 /** "28.400 s, 304 samples" */
-export const cellLabel = (span: TimeSpan, samples: number): string => `${cellTime(span.start)}, ${countSamples(samples)}`;
+export const cellLabel = (span: TimeSpan, samples: number, grid: Grid): string =>
+  `${cellTime(span.start, grid)}, ${countSamples(samples)}`;
+
+/** What a column is, and what a cell. */
+export function axisWords(grid: Grid): string {
+  return `a column is ${roundTime(grid.period)}, a cell ${roundTime(timeOfCell(grid))} of it, downwards`;
+}
+
+/** A round time: "0.2 ms", "100 ms", "10 s", "1 min" */
+export function roundTime(nanoseconds: number): string {
+  const [unit, length] = unitFor(nanoseconds);
+  return `${nanoseconds / length} ${unit}`;
+}
+
+/** A period in fifths, in the unit of all of it, which only the first says: "0 ms", "20", … "100" */
+export function fifthsOf(period: number): string[] {
+  const [unit, length] = unitFor(period / 5);
+  return [0, 1, 2, 3, 4, 5].map((fifths) => (fifths === 0 ? `0 ${unit}` : String((fifths * period) / 5 / length)));
+}
+
+function unitFor(nanoseconds: number): readonly [string, number] {
+  return nanoseconds < 1e9 ? ["ms", 1e6] : nanoseconds < 6e10 ? ["s", 1e9] : ["min", 6e10];
+}
 
 /** Whether time is counted in which nothing ran. */
 export const isOffCpu = (): boolean => /^(offcpu|preempted)-time/.test(event.value?.name ?? "");

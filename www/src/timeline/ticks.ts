@@ -34,7 +34,7 @@ export function ticksFor(window: TimeSpan, width: number, textScale = 1): Tick[]
   return ticks;
 }
 
-/** Decimals of seconds that tell two ticks apart. */
-function decimalsOf(step: number): number {
+/** Decimals of seconds that tell times apart that are so far apart. */
+export function decimalsOf(step: number): number {
   return Math.max(0, -Math.floor(Math.log10(step / 1e9) + 1e-9));
 }

@@ -146,20 +146,19 @@ export function fakeMarks(): Marks {
   };
 }
 
-export function fakeHeatMap({ rowMs, start, end }: HeatRequest): HeatMap {
-  const seconds = Math.ceil((end - start) / 1e9);
-  const rows = 1000 / rowMs;
-  const cells = Array.from({ length: seconds * rows }, (_, at) => busyAt(Math.floor(at / rows) + ((at % rows) * rowMs) / 1000));
-  const samples = Uint32Array.from(cells, (each) => Math.round(each * rowMs));
+export function fakeHeatMap({ period, rows, start, end }: HeatRequest): HeatMap {
+  const columns = Math.ceil((end - start) / period);
+  const cells = Array.from({ length: columns * rows }, (_, at) => busyAt(((at / rows) * period) / 1e9));
+  const samples = Uint32Array.from(cells, (each) => Math.round((each * period) / rows / 1e6));
   return {
-    start: Math.floor(start / 1e9) * 1e9,
-    seconds,
+    start: Math.floor(start / period) * period,
+    columns,
     rows,
     cpus: CPUS,
     samples,
     busy: Float32Array.from(cells),
     rowTotals: Float64Array.from({ length: rows }, (_, row) =>
-      Array.from({ length: seconds }, (__, second) => samples[second * rows + row] ?? 0).reduce((sum, each) => sum + each, 0),
+      Array.from({ length: columns }, (__, column) => samples[column * rows + row] ?? 0).reduce((sum, each) => sum + each, 0),
     ),
   };
 }
