@@ -121,7 +121,7 @@ fn coverage(contents: &Contents<'_>, tree: &Tree) -> FrameCoverage {
     let samples = total.first().copied().unwrap_or_default();
     let mut coverage = FrameCoverage { samples, ..FrameCoverage::default() };
     for (node, entry) in tree.nodes.iter().enumerate() {
-        if matches!(entry.label, Label::All | Label::Group(_)) || tree.is_folded(contents, node) {
+        if entry.label.is_group() || tree.is_folded(contents, node) {
             continue;
         }
         coverage.frames = coverage.frames.saturating_add(innermost[node]);

@@ -242,7 +242,7 @@ fn place(
     let (function, inlining) = match tree.label(id) {
         Label::Function(function) => (function, Inlining::Called),
         Label::Inlined(function) => (function, Inlining::Inlined),
-        Label::All | Label::Group(_) | Label::Dso(_) | Label::NoMapping => return (None, None),
+        _ => return (None, None),
     };
     let level = tree.frame(id).and_then(|frame| {
         let levels = contents.symbols.levels(frame);

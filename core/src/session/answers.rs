@@ -15,7 +15,7 @@ use perftab_views::grouped::{GroupBy, GroupRow};
 use perftab_views::label::{Kind, Labels, OwnCode};
 use perftab_views::search::Pattern;
 use perftab_views::weights::Sum;
-use perftab_views::{Direction, Query};
+use perftab_views::{Direction, Query, families};
 use serde::{Deserialize, Serialize};
 
 use crate::session::Session;
@@ -104,6 +104,8 @@ pub struct CallNodeDetail {
     pub kind: u8,
     /// Bits of [`perftab_views::label::mark`].
     pub flags: u8,
+    /// Pids of the processes that it stands for, where it is several whose names differ in digits only.
+    pub processes: Vec<u32>,
     /// Weight of samples through it.
     pub total_weight: f64,
     /// Weight of samples that ended in it.
@@ -359,6 +361,10 @@ impl Session {
             inlined: matches!(label, Label::Inlined(_)),
             kind: labels.kind(label) as u8,
             flags: labels.marks(label),
+            processes: match label {
+                Label::Family(name) => families::members(&self.profile, name),
+                _ => Vec::new(),
+            },
             total_weight: total.weight as f64,
             self_weight: self_sum.weight as f64,
             total_samples: total.samples,

@@ -11,7 +11,7 @@ use perftab_views::call_tree::CallTree;
 use perftab_views::compare::{Comparison, Recordings, Source};
 use perftab_views::inverted::Inverted;
 use perftab_views::label::OwnCode;
-use perftab_views::{Direction, Query, Unnamed};
+use perftab_views::{Direction, Group, Query, Unnamed};
 
 use crate::session::times::ScanStep;
 use crate::session::{ComparedTrees, Session};
@@ -80,7 +80,9 @@ impl Side {
     fn of(session: &Session, query: &Query) -> Self {
         let nanoseconds = session.nanoseconds(query);
         let unnamed = query.unnamed;
-        let query = Query { unnamed: Unnamed::EachAddress, ..query.clone() };
+        // Nor do both sides need to have room for the same first level.
+        let group = if query.group == Group::Auto { Group::Process } else { query.group };
+        let query = Query { unnamed: Unnamed::EachAddress, group, ..query.clone() };
         let callees = Query { direction: Direction::Callees, ..query.clone() };
         Self {
             profile: Rc::clone(&session.profile),

@@ -17,7 +17,7 @@ use perftab_views::grouped::{self, GroupBy, GroupRow};
 use perftab_views::inverted::Inverted;
 use perftab_views::label::OwnCode;
 use perftab_views::shown::Account;
-use perftab_views::{Direction, Query, Unnamed};
+use perftab_views::{Direction, Group, Query, Unnamed};
 
 use crate::session::Session;
 use crate::session::answers::Known;
@@ -377,8 +377,9 @@ impl Session {
             Some(0) => samples.iter().position(|&it| it == most).unwrap_or_default(),
             _ => 0,
         };
-        let (event, unnamed) = (event as u32, Unnamed::OnePerDso);
-        self.make_tree(&Query { event, unnamed, ..Query::default() }, TreeDetail::Tree, rows)
+        let (event, group, unnamed) = (event as u32, Group::Auto, Unnamed::OnePerDso);
+        let query = Query { event, group, unnamed, ..Query::default() };
+        self.make_tree(&query, TreeDetail::Tree, rows)
     }
 
     fn make_shown(&mut self, shown: &Shown, rows: usize) -> ScanStep<()> {

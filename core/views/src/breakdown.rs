@@ -10,7 +10,7 @@ use perftab_perfdata::map::Map;
 use perftab_names::{FileId, FunctionId, Symbols};
 use perftab_profile::{DsoId, Profile, StringId, ThreadId};
 
-use crate::call_tree::{CallNodeId, CallTree, Label};
+use crate::call_tree::{CallNodeId, CallTree};
 use crate::data_access::{AccessKey, AccessNames, AccessValue};
 use crate::ends::Ends;
 use crate::filter::Filter;
@@ -300,7 +300,7 @@ impl Codes {
                 };
                 value.unwrap_or(Value::Nothing)
             };
-            let is_code = !matches!(label, Label::All | Label::Group(_));
+            let is_code = !label.is_group();
             is_code.then(|| tuples.number(keys.iter().map(value).collect()))
         });
         let of = of.collect();

@@ -16,7 +16,7 @@ use crate::inverted::Inverted;
 use crate::ordering::{Numbers, ordered};
 use crate::shown::Account;
 use crate::weights::{FilteredSamples, GroupWeights, Levels};
-use crate::{Direction, Inlines, Query, Unnamed, rewrite, turn, weights};
+use crate::{Direction, Inlines, Query, Unnamed, families, rewrite, turn, weights};
 
 /// To grow the call nodes of a stack takes about as long as to take so many rows.
 const ROWS_OF_A_STACK: usize = 8;
@@ -83,7 +83,8 @@ pub fn build_in_slices<'a>(
         let levels = rewrite::levels(query);
         let rows = Filter::new(profile, query).rows().len();
         slice.expect(rows + profile.stacks.len() * ROWS_OF_A_STACK);
-        let taken = weights::filtered(profile, query, levels, slice).await;
+        let mut taken = weights::filtered(profile, query, levels, slice).await;
+        families::leave_out_narrow(query, &mut taken.groups);
         slice.next().await;
         let steps = Vec::new();
         let mut account = Account { left: taken.sum, by_filter: taken.removed, steps };
@@ -202,8 +203,8 @@ impl Grown {
 impl CallNodeGrower<'_> {
     /// What a group's stacks are below.
     fn root(&mut self, group: &GroupWeights) -> CallNodeId {
-        let names = group.groups.iter();
-        names.fold(CallNodeId::ROOT, |at, &name| self.tree.child(at, Label::Group(name), None))
+        let groups = group.groups.iter();
+        groups.fold(CallNodeId::ROOT, |at, &group| self.tree.child(at, group, None))
     }
 
     /// With another group.

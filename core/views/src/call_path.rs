@@ -5,6 +5,7 @@ use perftab_profile::{DsoId, Profile};
 
 use crate::Group;
 use crate::call_tree::{CallNodeId, CallTree, Label};
+use crate::families::{family_name, is_meant};
 use crate::function_ref::{DsoRef, FunctionRef, FunctionSet, PathPart, Resolver};
 use crate::weights::Levels;
 
@@ -23,8 +24,11 @@ pub fn of(
             let name = profile.strings.get(name).to_owned();
             Some(match group {
                 Group::Thread => PathPart::Thread { name },
-                Group::Process | Group::None => PathPart::Process { name },
+                Group::Process | Group::Auto | Group::None => PathPart::Process { name },
             })
+        }
+        Label::Family(name) => {
+            Some(PathPart::Process { name: family_name(profile.strings.get(name)) })
         }
         Label::Function(id) => Some(PathPart::Function { function: function(id) }),
         Label::Inlined(id) => Some(PathPart::Inlined { function: function(id) }),
@@ -110,7 +114,9 @@ impl CallPath {
             };
             let now = before.and_then(|met| match tree.label(id) {
                 Label::All => Some(0),
-                Label::Group(_) => self.is_in_group(tree, profile, id).then_some(met),
+                Label::Group(_) | Label::Family(_) => {
+                    self.is_in_group(tree, profile, id).then_some(met)
+                }
                 label => self.next(met, label, met.checked_sub(1)),
             });
             ends[id.0 as usize] = now == Some(self.parts.len()) && now != before;
@@ -130,7 +136,7 @@ impl CallPath {
         let mut met = 0;
         let mut end = None;
         for id in way() {
-            if matches!(tree.label(id), Label::All | Label::Group(_)) || met == self.parts.len() {
+            if tree.label(id).is_group() || met == self.parts.len() {
                 break;
             }
             // From the leaf, what is inlined into a function comes before it.
@@ -140,7 +146,7 @@ impl CallPath {
             }
             met = now;
         }
-        let mut groups = way().filter(|&id| matches!(tree.label(id), Label::Group(_)));
+        let mut groups = way().filter(|&id| id != CallNodeId::ROOT && tree.label(id).is_group());
         let in_groups = groups.all(|id| self.is_in_group(tree, profile, id));
         end.filter(|_| met == self.parts.len() && in_groups)
     }
@@ -166,7 +172,8 @@ impl CallPath {
         let level = if tree.parent(id) == Some(CallNodeId::ROOT) { 0 } else { 1 };
         let wanted = self.groups.get(level).and_then(Option::as_deref);
         wanted.is_none_or(|wanted| match tree.label(id) {
-            Label::Group(name) => profile.strings.get(name) == wanted,
+            Label::Group(name) => is_meant(wanted, profile.strings.get(name)),
+            Label::Family(name) => wanted == family_name(profile.strings.get(name)),
             _ => false,
         })
     }

@@ -29,6 +29,8 @@ pub enum Label {
     All,
     /// A process or thread, by name.
     Group(StringId),
+    /// Processes whose names differ in digits only, by one of those names ([`super::families`]).
+    Family(StringId),
     /// A function that was called.
     Function(FunctionId),
     /// A function inlined into its caller.
@@ -44,8 +46,13 @@ impl Label {
     pub fn function(self) -> Option<FunctionId> {
         match self {
             Self::Function(function) | Self::Inlined(function) => Some(function),
-            Self::All | Self::Group(_) | Self::Dso(_) | Self::NoMapping => None,
+            Self::All | Self::Group(_) | Self::Family(_) | Self::Dso(_) | Self::NoMapping => None,
         }
+    }
+
+    /// True for all, and for what stands between that and code.
+    pub fn is_group(self) -> bool {
+        matches!(self, Self::All | Self::Group(_) | Self::Family(_))
     }
 
     /// Another one for each label.
@@ -57,6 +64,7 @@ impl Label {
             Self::Function(function) => 2 << 32 | u64::from(function.0),
             Self::Inlined(function) => 3 << 32 | u64::from(function.0),
             Self::Dso(dso) => 4 << 32 | u64::from(dso.0),
+            Self::Family(name) => 5 << 32 | u64::from(name.0),
         }
     }
 }

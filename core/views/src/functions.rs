@@ -171,7 +171,7 @@ impl Rows {
     /// Where a label's row is noted; `None` for labels that are no code.
     fn row(&mut self, label: Label) -> Option<&mut u32> {
         match label {
-            Label::All | Label::Group(_) => None,
+            Label::All | Label::Group(_) | Label::Family(_) => None,
             Label::NoMapping => Some(self.no_mapping.get_or_insert(NO_ROW)),
             Label::Dso(dso) => Some(self.of_dso.entry(dso).or_insert(NO_ROW)),
             Label::Function(function) | Label::Inlined(function) => {

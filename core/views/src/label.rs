@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::Query;
 use crate::call_tree::{CallNodeId, CallTree, Label};
+use crate::families::family_name;
 use crate::function_ref::DsoRef;
 
 /// What a box or row stands for; decides its colour.
@@ -41,7 +42,7 @@ pub mod mark {
     pub const MATCH: u8 = 4;
     /// Not code: a process, a folded rest.
     pub const PSEUDO: u8 = 8;
-    /// A DSO's functions as one.
+    /// A DSO's functions as one, or processes.
     pub const COLLAPSED: u8 = 16;
     /// From this bit on: of code without a name, the [`super::Kind`] that it would be with one.
     pub const KIND_SHIFT: u32 = 5;
@@ -119,6 +120,9 @@ impl<'a> Labels<'a> {
         match label {
             Label::All => "all".to_owned(),
             Label::Group(name) => printable(self.profile.strings.get(name)).into_owned(),
+            Label::Family(name) => {
+                printable(&family_name(self.profile.strings.get(name))).into_owned()
+            }
             Label::NoMapping => NO_MAPPING.to_owned(),
             Label::Dso(_) => self.dso_name(label),
             Label::Function(function) | Label::Inlined(function) => self.function_text(function),
@@ -168,7 +172,9 @@ impl<'a> Labels<'a> {
         match label {
             Label::All | Label::NoMapping => NameKey::Last,
             Label::Dso(dso) => NameKey::Name(self.profile.dsos.get(dso).name()),
-            Label::Group(name) => NameKey::Name(self.profile.strings.get(name)),
+            Label::Group(name) | Label::Family(name) => {
+                NameKey::Name(self.profile.strings.get(name))
+            }
             Label::Function(id) | Label::Inlined(id) => {
                 let function = self.symbols.function(id);
                 match id.as_unnamed_of() {
@@ -196,7 +202,7 @@ impl<'a> Labels<'a> {
     /// Colour of a call node.
     pub fn kind(&self, label: Label) -> Kind {
         match label {
-            Label::All | Label::Group(_) => Kind::Pseudo,
+            Label::All | Label::Group(_) | Label::Family(_) => Kind::Pseudo,
             Label::NoMapping => Kind::Unnamed,
             Label::Dso(dso) => self.dso_kind(dso),
             Label::Function(function) | Label::Inlined(function) => self.function_kind(function),
@@ -234,6 +240,7 @@ impl<'a> Labels<'a> {
             Label::Inlined(_) => mark::INLINED,
             Label::Dso(_) => mark::COLLAPSED,
             Label::All | Label::Group(_) => mark::PSEUDO,
+            Label::Family(_) => mark::PSEUDO | mark::COLLAPSED,
             _ => 0,
         };
         let forced = label.function().is_some_and(|function| self.is_forced(function));

@@ -18,6 +18,7 @@ pub mod coverage;
 pub mod data_access;
 pub mod dso_users;
 pub mod ends;
+pub mod families;
 pub mod filter;
 pub mod flame_graph;
 pub mod function_ref;
@@ -47,6 +48,8 @@ pub mod weights;
 
 #[cfg(test)]
 mod breakdown_tests;
+#[cfg(test)]
+mod families_tests;
 #[cfg(any(test, feature = "testing"))]
 pub mod fixture;
 #[cfg(test)]
@@ -168,6 +171,9 @@ pub enum Group {
     Thread,
     /// None: all stacks together.
     None,
+    /// Processes, those whose names differ in digits only as one. Each by itself where a filter or a step
+    /// names processes or threads; none where not even the widest has room for its name.
+    Auto,
 }
 
 /// What becomes of functions that the compiler inlined.

@@ -115,7 +115,7 @@ fn below(tree: &CallTree, is_one: impl Fn(CallNodeId) -> bool) -> Vec<bool> {
 /// Whether samples that end in `id` pass through the call node of the inverted tree that `way` leads
 /// to: groups, then from the innermost function outwards.
 fn ends_the_other_way(tree: &CallTree, id: CallNodeId, way: &[Label]) -> bool {
-    let is_group = |label: &Label| matches!(label, Label::Group(_));
+    let is_group = |label: &Label| matches!(label, Label::Group(_) | Label::Family(_));
     let (groups, calls): (Vec<Label>, Vec<Label>) = way.iter().partition(|label| is_group(label));
     let mut outwards = std::iter::successors(Some(id), |&id| tree.parent(id));
     let mut labels = outwards.by_ref().map(|id| tree.label(id));

@@ -15,7 +15,7 @@ use crate::search::{Finder, Pattern};
 use crate::shown::Effect;
 use crate::transform::Transform;
 use crate::weights::{Levels, Sum};
-use crate::{Direction, Group, Query};
+use crate::{Direction, Group, Query, families};
 
 /// Steps beyond have no effect: nobody takes so many, and each costs a pass over the tree.
 pub const MOST_STEPS: usize = 100;
@@ -31,7 +31,7 @@ pub struct StepAccount {
 
 /// The groups that a query's steps and its tree tell apart.
 pub(super) fn levels(query: &Query) -> Levels {
-    let shown = if query.around.is_some() { Group::None } else { query.group };
+    let shown = if query.around.is_some() { Group::None } else { families::first_level(query) };
     let parts = query.steps.iter().flat_map(Transform::path);
     parts.fold(Levels::of(shown), |levels, part| match part {
         PathPart::Process { .. } => levels.with(Group::Process),
@@ -223,7 +223,7 @@ pub(super) fn leaves(tree: &CallTree) -> impl Iterator<Item = CallNodeId> + '_ {
 }
 
 pub(super) fn is_group(label: Label) -> bool {
-    matches!(label, Label::All | Label::Group(_))
+    label.is_group()
 }
 
 fn merge(tree: &CallTree, is_merged: &dyn Fn(CallNodeId) -> bool) -> RewrittenTree {

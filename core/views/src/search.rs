@@ -222,7 +222,7 @@ impl<'a> Finder<'a> {
 
     fn words(&mut self, label: Label) -> Words {
         let name = match label {
-            Label::All | Label::Group(_) => return 0,
+            Label::All | Label::Group(_) | Label::Family(_) => return 0,
             // Its text has words of ours.
             label if label.function().is_some_and(|id| id.as_unnamed_of().is_some()) => {
                 String::new()

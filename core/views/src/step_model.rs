@@ -231,7 +231,7 @@ pub(super) fn table_of(stacks: &Fixture, tree: &CallTree) -> Table {
         if id != CallNodeId::ROOT {
             way.push(match label {
                 Label::All => unreachable!("it is the root's"),
-                Label::Group(_) => format!("{}:", text()),
+                Label::Group(_) | Label::Family(_) => format!("{}:", text()),
                 Label::Function(_) => of(text()),
                 Label::Inlined(_) => format!(">{}", of(text())),
                 Label::Dso(_) => format!("@{}", text()),

@@ -439,5 +439,5 @@ impl<'a> Pieces<'a> {
 }
 
 fn is_group(label: Label) -> bool {
-    matches!(label, Label::All | Label::Group(_))
+    label.is_group()
 }

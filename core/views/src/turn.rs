@@ -4,7 +4,7 @@ use crate::call_tree::{CallNodeId, CallTree, GrowingTree};
 use crate::function_ref::Resolver;
 use crate::rewrite::{Copies, NOWHERE, as_root, is_group, leaves, rewrite};
 use crate::weights::{Levels, Sum};
-use crate::{Query, Side};
+use crate::{Group, Query, Side, families};
 
 /// The tree that a query shows, its children in no order, made of one with the outermost caller as
 /// the root below `levels` of groups. An inverted one is made of what is shown of callees.
@@ -23,8 +23,15 @@ pub(super) fn shown(
                 Side::Callers => callers_of(tree, &roots),
             }
         }
+        None if has_narrow_families(query, tree) => callees(tree, None),
         None => callees(tree, levels.position(query.group)),
     }
+}
+
+fn has_narrow_families(query: &Query, tree: &CallTree) -> bool {
+    let first = tree.ids().filter(|&id| tree.parent(id) == Some(CallNodeId::ROOT));
+    families::first_level(query) == Group::Auto
+        && families::are_narrow(first.map(|id| tree.total(id).weight))
 }
 
 /// Leaves out all groups but those of one level.

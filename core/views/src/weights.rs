@@ -4,8 +4,10 @@ use perftab_perfdata::map::Map;
 use perftab_perfdata::slice::Slice;
 use perftab_perfdata::sorting::sort_by_numbers;
 
-use perftab_profile::{IdTable, Profile, StackId, StringId, hash_pair};
+use perftab_profile::{IdTable, Profile, StackId, hash_pair};
 
+use crate::call_tree::Label;
+use crate::families::Families;
 use crate::filter::{Filter, FilterKind};
 use crate::tasks::TaskSums;
 use crate::{Group, Query};
@@ -43,8 +45,8 @@ impl Sum {
 pub struct GroupWeights {
     /// Its number in [`FilteredSamples::group_of_thread`].
     pub number: u32,
-    /// Names of the process or thread, or of both: one for each of [`Levels`].
-    pub groups: Vec<StringId>,
+    /// The process or thread, or both: one for each of [`Levels`].
+    pub groups: Vec<Label>,
     /// Leaf stacks and how often they were seen.
     pub stacks: Vec<(StackId, Sum)>,
 }
@@ -54,6 +56,8 @@ pub struct GroupWeights {
 pub enum Levels {
     /// Nothing.
     None,
+    /// Processes, those whose names differ in digits only as one.
+    Family,
     /// Processes.
     Process,
     /// Threads.
@@ -67,6 +71,7 @@ impl Levels {
     pub fn of(group: Group) -> Self {
         match group {
             Group::None => Self::None,
+            Group::Auto => Self::Family,
             Group::Process => Self::Process,
             Group::Thread => Self::Thread,
         }
@@ -76,6 +81,9 @@ impl Levels {
     pub fn with(self, group: Group) -> Self {
         match (self, group) {
             (_, Group::None) => self,
+            (Self::None | Self::Family, Group::Auto) | (Self::Family, Group::Process) => {
+                Self::Family
+            }
             (Self::None | Self::Process, Group::Process) => Self::Process,
             (Self::None | Self::Thread, Group::Thread) => Self::Thread,
             _ => Self::ProcessAndThread,
@@ -86,7 +94,7 @@ impl Levels {
     pub fn count(self) -> usize {
         match self {
             Self::None => 0,
-            Self::Process | Self::Thread => 1,
+            Self::Family | Self::Process | Self::Thread => 1,
             Self::ProcessAndThread => 2,
         }
     }
@@ -94,7 +102,10 @@ impl Levels {
     /// Which of them, from 0, these groups are.
     pub fn position(self, group: Group) -> Option<usize> {
         match (self, group) {
-            (Self::Process | Self::ProcessAndThread, Group::Process) => Some(0),
+            (
+                Self::Family | Self::Process | Self::ProcessAndThread,
+                Group::Process | Group::Auto,
+            ) => Some(0),
             (Self::Thread, Group::Thread) => Some(0),
             (Self::ProcessAndThread, Group::Thread) => Some(1),
             _ => None,
@@ -200,7 +211,7 @@ impl GroupSums {
     }
 
     /// The stacks of each group with these names that samples were met of.
-    fn by_group(self, names: Vec<Vec<StringId>>) -> Vec<GroupWeights> {
+    fn by_group(self, names: Vec<Vec<Label>>) -> Vec<GroupWeights> {
         if names.len() == 1 && self.others.is_empty() {
             return of_one_group(self.first, names);
         }
@@ -233,7 +244,7 @@ impl GroupSums {
 }
 
 /// What was met, where there is only one group: in the memory of the column, whose places are as large.
-fn of_one_group(first: Vec<(u32, Sum)>, names: Vec<Vec<StringId>>) -> Vec<GroupWeights> {
+fn of_one_group(first: Vec<(u32, Sum)>, names: Vec<Vec<Label>>) -> Vec<GroupWeights> {
     let met = first.into_iter().enumerate().filter(|(_, (group, _))| *group != NO_GROUP);
     let stacks: Vec<_> = met.map(|(stack, (_, sum))| (StackId(stack as u32), sum)).collect();
     let names = names.into_iter().next().filter(|_| !stacks.is_empty());
@@ -244,22 +255,25 @@ fn of_one_group(first: Vec<(u32, Sum)>, names: Vec<Vec<StringId>>) -> Vec<GroupW
 pub(super) struct ThreadGroups {
     /// By thread: position in `names`.
     pub of_thread: Vec<u32>,
-    /// Names of process or thread, or of both.
-    pub names: Vec<Vec<StringId>>,
+    /// Process or thread, or both.
+    pub names: Vec<Vec<Label>>,
 }
 
 /// Tells threads apart by these levels.
 pub(super) fn group_of_threads(profile: &Profile, levels: Levels) -> ThreadGroups {
     let threads = &profile.threads;
-    let mut names: Vec<Vec<StringId>> = Vec::new();
-    let mut known: Map<Vec<StringId>, u32> = Map::new();
+    let families = (levels == Levels::Family).then(|| Families::of(profile));
+    let mut names: Vec<Vec<Label>> = Vec::new();
+    let mut known: Map<Vec<Label>, u32> = Map::new();
     let of_thread = threads.threads.iter().map(|thread| {
-        let process = threads.process(thread.process).name;
+        let name = threads.process(thread.process).name;
+        let process = families.as_ref().map_or(Label::Group(name), |known| known.label(name));
+        let thread = Label::Group(thread.name);
         let group = match levels {
             Levels::None => vec![],
-            Levels::Process => vec![process],
-            Levels::Thread => vec![thread.name],
-            Levels::ProcessAndThread => vec![process, thread.name],
+            Levels::Family | Levels::Process => vec![process],
+            Levels::Thread => vec![thread],
+            Levels::ProcessAndThread => vec![process, thread],
         };
         *known.entry(group).or_insert_with_key(|group| {
             names.push(group.clone());

@@ -211,7 +211,7 @@ impl Plain {
             let node = &calls.nodes[index];
             let what = match node.label {
                 Label::All => None,
-                Label::Group(name) => {
+                Label::Group(name) | Label::Family(name) => {
                     self.text(opened.profile.strings.get(name));
                     None
                 }

@@ -10,12 +10,14 @@ import { countSamples, percent, shortId, weight } from "../state/format.ts";
 import { zoomTo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
 import { ForcedMark, exportedName, isForced } from "../views/forced_name.tsx";
+import { enterCall } from "../views/query_steps.ts";
 import { showLines } from "../views/sandwich/lines/state.ts";
 import { nameClass, share, swatchClass } from "../views/words.ts";
 import { openTransformMenuAt } from "./ContextMenu.tsx";
 import { Copy } from "./Copy.tsx";
 import { Fact } from "./Fact.tsx";
 import { Icon } from "./icons.tsx";
+import { EACH_PROCESS } from "./menu_items.ts";
 import { Threads, useOccurrence, When } from "./Occurrence.tsx";
 import type { TransformKind } from "./transforms.ts";
 import { applyTransform, TRANSFORMS } from "./transforms.ts";
@@ -193,11 +195,16 @@ interface ActionsProps {
 function Actions({ callNode, name, isFunction }: ActionsProps): JSX.Element {
   return (
     <p class="button-row">
-      {callNode !== null && (
-        <button type="button" title="Zoom the flame graph to this call node" onClick={() => zoomTo(callNode)}>
-          Zoom
-        </button>
-      )}
+      {callNode !== null &&
+        (detail.value?.callNode === callNode && detail.value.processes.length > 0 ? (
+          <button type="button" onClick={() => void enterCall(callNode)}>
+            {EACH_PROCESS}
+          </button>
+        ) : (
+          <button type="button" title="Zoom the flame graph to this call node" onClick={() => zoomTo(callNode)}>
+            Zoom
+          </button>
+        ))}
       {isFunction &&
         AT_HAND.flatMap((each) => TRANSFORMS.filter(({ kind }) => kind === each)).map(({ kind, short, label }) => (
           <button key={kind} type="button" title={withKey(label, kind)} onClick={() => void applyTransform(kind)}>

@@ -3,9 +3,8 @@
 import { selection, session, view } from "../state/app.ts";
 import { Kind } from "../session/types.ts";
 import { detail } from "../state/detail.ts";
-import { zoomTo } from "../state/history.ts";
 import { exportedName } from "../views/forced_name.tsx";
-import { invert, setDsos } from "../views/query_steps.ts";
+import { enterCall, invert, setDsos } from "../views/query_steps.ts";
 import { countAs, countsAsOwn } from "../views/own_code.ts";
 import { writeClipboard } from "./Copy.tsx";
 import { showView } from "./ViewTabs.tsx";
@@ -17,14 +16,22 @@ export interface MenuItem {
   run: () => void;
 }
 
+/** What opens processes that are one. */
+export const EACH_PROCESS = "Show each process";
+
 export function extraItems(): MenuItem[] {
   const callNode = selection.value?.callNode ?? null;
   const node = detail.value;
+  const isSeveral = node !== null && node.processes.length > 0;
   const dso = node === null || node.dso === null || node.dsoId === null ? null : { name: node.dso, id: node.dsoId };
   const named = detail.value ?? selection.value?.row ?? null;
   const items: (MenuItem | null)[] = [
-    callNode !== null && view.value !== "tree" && view.value !== "functions"
-      ? { label: "Zoom", keys: "Enter", run: () => zoomTo(callNode) }
+    callNode !== null && view.value !== "functions" && (isSeveral || view.value !== "tree")
+      ? {
+          label: isSeveral ? EACH_PROCESS : "Zoom",
+          keys: view.value === "tree" ? "" : "Enter",
+          run: () => void enterCall(callNode),
+        }
       : null,
     view.value === "flame" ? null : { label: "Show in flame graph", keys: "2", run: () => showView("flame") },
     view.value === "functions" ? null : { label: "Show in functions", keys: "3", run: () => showView("functions") },

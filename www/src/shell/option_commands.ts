@@ -22,7 +22,7 @@ import { density } from "../state/layout.ts";
 import { singleKeys } from "../state/single_keys.ts";
 import { theme } from "../state/theme.ts";
 import type { FunctionGroup } from "../state/url.ts";
-import { colourBy, rootAt, rowHeight, UNNAMED } from "../views/options.ts";
+import { colourBy, FIRST_LEVEL, rootAt, rowHeight, UNNAMED } from "../views/options.ts";
 import { setDirection, setGroup, setInlines, setUnnamed } from "../views/query_steps.ts";
 import { expandHottestPath } from "../views/rows/tree_model.ts";
 
@@ -147,11 +147,7 @@ function tree(): Command[] {
     }),
     ...commandsOf({
       label: "First level",
-      choices: [
-        ["process", "process"],
-        ["thread", "thread"],
-        ["none", "none"],
-      ],
+      choices: FIRST_LEVEL,
       now: () => query.value.group,
       choose: setGroup,
     }),

@@ -9,6 +9,11 @@ export const eventTasks = signal<TaskRows | null>(null);
 
 /** By pid and by tid. */
 export const processNames = computed(() => new Map(eventTasks.value?.processes.map(({ pid, name }) => [pid, name])));
+/** Those of some processes that have samples of the event, as far as that is known. */
+export function sampledOf(pids: readonly number[]): readonly number[] {
+  const known = processNames.value;
+  return known.size === 0 ? pids : pids.filter((pid) => known.has(pid));
+}
 export const threadNames = computed(() => new Map(threads.value.map(({ tid, name }) => [tid, name])));
 
 /** All threads, heaviest first: the order in which the keys go through them. */

@@ -23,7 +23,7 @@ export type Field = readonly [name: string, value: string];
 export const DEFAULT_QUERY: Query = {
   event: 0,
   direction: "callees",
-  group: "process",
+  group: "auto",
   inlines: "shown",
   unnamed: "one-per-dso",
   range: null,
@@ -39,7 +39,7 @@ export const DEFAULT_QUERY: Query = {
 
 /** More than anybody clicks together; less than would stall the session. */
 const MOST_STEPS = 64;
-const MOST_LISTED = 4096;
+export const MOST_LISTED = 4096;
 const MOST_FILES = 1024;
 export const MOST_OWN = 64;
 const DEEPEST_PATH = 1024;
@@ -236,7 +236,7 @@ export function readQuery(fields: Fields): Query {
   return {
     event: fields.read("event", DEFAULT_QUERY.event, (text) => readNumber(text, MOST_U32)),
     direction: fields.choose("direction", ["callees", "inverted"], DEFAULT_QUERY.direction),
-    group: fields.choose("group", ["process", "thread", "none"], DEFAULT_QUERY.group),
+    group: fields.choose("group", ["auto", "process", "thread", "none"], DEFAULT_QUERY.group),
     inlines: fields.choose("inlines", ["shown", "merged"], DEFAULT_QUERY.inlines),
     unnamed: fields.choose("unnamed", ["one-per-dso", "each-address"], DEFAULT_QUERY.unnamed),
     range: fields.read<TimeRange | null>("range", null, readRange),

@@ -20,6 +20,13 @@ export const colourBy = kept("colour", ["kind", "dso", "heat"], "kind");
 export const rootAt = kept("root-at", ["top", "bottom"], "top");
 /** Height of a row of a graph, for a mouse. */
 export const rowHeight = kept("row-height", ["16", "18", "22"], "18");
+/** What stands between the root and the first frame. */
+export const FIRST_LEVEL = [
+  ["auto", "auto"],
+  ["process", "process"],
+  ["thread", "thread"],
+  ["none", "none"],
+] as const;
 /** What becomes of code without a name: part of what is asked, so that all views show the same. */
 export const UNNAMED = [
   ["one-per-dso", "one per DSO"],

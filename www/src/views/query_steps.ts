@@ -8,8 +8,10 @@ import { batch, computed, signal } from "@preact/signals";
 import type { AroundFunction, CallNodeDetail, DsoRef, Place, Query, TimeRange, Transform } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { draggedRange, query, selection, session, zoomRoot } from "../state/app.ts";
-import { amendStep, step } from "../state/history.ts";
-import { DEFAULT_QUERY } from "../state/query_text.ts";
+import { detail } from "../state/detail.ts";
+import { sampledOf } from "../state/event_tasks.ts";
+import { amendStep, step, zoomTo } from "../state/history.ts";
+import { DEFAULT_QUERY, MOST_LISTED } from "../state/query_text.ts";
 import { findSelectedFunction } from "./find_function.ts";
 import { presentPlaces } from "./places.ts";
 
@@ -162,6 +164,24 @@ export function setRange(range: TimeRange | null): void {
     draggedRange.value = null;
     ask({ range });
   });
+}
+
+/** Makes a call fill the width of the graph. Processes that are one there are chosen instead: then each is shown by itself. */
+export async function enterCall(callNode: number): Promise<void> {
+  const asked = query.peek();
+  const known = detail.peek();
+  const node = known?.callNode === callNode ? known : await detailOf(callNode);
+  const processes = sampledOf(node?.processes ?? []);
+  if (query.peek() !== asked) {
+    return;
+  }
+  if (processes.length === 0) {
+    zoomTo(callNode);
+  } else if (processes.length > MOST_LISTED) {
+    setGroup("process"); // No address holds as many.
+  } else {
+    setProcesses(processes);
+  }
 }
 
 /** By pid. */

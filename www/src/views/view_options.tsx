@@ -8,7 +8,7 @@ import { groupBy, hasAccesses, query, shownGroup, view } from "../state/app.ts";
 import { step } from "../state/history.ts";
 import type { DataGroup, FunctionGroup } from "../state/url.ts";
 import { isOfData } from "../state/url.ts";
-import { colourBy, rootAt, rowHeight, UNNAMED } from "./options.ts";
+import { colourBy, rootAt, rowHeight, UNNAMED, FIRST_LEVEL } from "./options.ts";
 import { setDirection, setGroup, setInlines, setUnnamed } from "./query_steps.ts";
 import { expandHottestPath } from "./rows/tree_model.ts";
 
@@ -141,16 +141,7 @@ function More({ parts }: { parts: readonly Part[] }): JSX.Element {
       {() => (
         <>
           {parts.includes("tree") && (
-            <Choice
-              label="First level"
-              value={query.value.group}
-              choices={[
-                ["process", "process"],
-                ["thread", "thread"],
-                ["none", "none"],
-              ]}
-              onChoose={setGroup}
-            />
+            <Choice label="First level" value={query.value.group} choices={FIRST_LEVEL} onChoose={setGroup} />
           )}
           {parts.includes("inlines") && <Inlines />}
           <Unnamed />

@@ -143,6 +143,7 @@ export class FakeSession implements Session {
       inlined: (node.flags & Flag.Inlined) !== 0,
       kind: node.kind,
       flags: node.flags,
+      processes: [],
       totalWeight: node.total * PERIOD,
       selfWeight: node.self * PERIOD,
       totalSamples: node.total,

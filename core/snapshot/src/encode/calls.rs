@@ -48,7 +48,7 @@ impl<'a> Body<'_, 'a> {
             let children = self.selection.children(index);
             let folded = self.selection.has_folded(index);
             let code = match self.tree.nodes[index].label {
-                Label::All | Label::Group(_) => codes::CODE_GROUP,
+                Label::All | Label::Group(_) | Label::Family(_) => codes::CODE_GROUP,
                 Label::NoMapping => codes::CODE_NO_MAPPING,
                 Label::Dso(dso) => {
                     tables.dso_codes.get(&dso).copied().unwrap_or(codes::CODE_NO_MAPPING)

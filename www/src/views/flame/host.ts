@@ -8,6 +8,7 @@ import { ALL, NONE } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
 import { draggedRange, query, search, selection, zoomRoot } from "../../state/app.ts";
 import { zoomTo } from "../../state/history.ts";
+import { enterCall } from "../query_steps.ts";
 import { LEAST_SHARE } from "../hottest.ts";
 import { flow } from "../options.ts";
 import type { Colouring } from "./colouring.ts";
@@ -166,6 +167,14 @@ function whole(asked: Query, window: FlameWindow): Layout {
 /** The flame graph of the page. */
 export const PAGE_GRAPH: GraphHost = {
   ...treeZoom(zoomTo),
+  enter({ callNode, functionId }) {
+    if (functionId === null) {
+      void enterCall(callNode);
+    } else {
+      zoomTo(callNode);
+    }
+    return null;
+  },
   query,
   selection,
   menu: "transforms",
