@@ -1,8 +1,9 @@
-// What stands between the root and the first frame, where there are many processes: the page chooses it, and says how.
+// The first answer where there are many processes, or little to do: what stands between the root and the first frame is
+// chosen, and what is idle can be hidden.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { count } from "./frame.mjs";
-import { Parts } from "./recording.mjs";
+import { Parts, isInstalled, run } from "./recording.mjs";
 import { afterScenes, beforeScenes, scene } from "./scene.mjs";
 import { writeLibrary, writeRecording } from "./synthetic.mjs";
 import { QUERY, Tab } from "./tab.mjs";
@@ -135,4 +136,76 @@ describe("the first level", () => {
     assert.equal(auto.names.length, 1);
     await tab.close();
   });
+});
+
+describe("idle", () => {
+  const hide = (tab, what) => tab.page.getByRole("button", { name: `Hide ${what}`, exact: true });
+  const chip = (tab, words) => tab.page.locator(".filter-chip", { hasText: words });
+
+  scene("a36 what is idle is hidden with one click, in the next recordings as well, and shown again with one", async () => {
+    const idle = 700;
+    const host = recordingOf("system.perf.data", [task(0, "swapper", idle, [1]), task(900, "server", 300, [1, 3])]);
+    const tab = await open(host);
+    const showing = (samples) => tab.page.locator(".showing", { hasText: `Showing ${count(samples)} of ` });
+    assert.deepEqual(await firstLevel(tab), ["swapper", "server"]);
+    await hide(tab, "idle").click();
+    await showing(300).waitFor();
+    const hidden = chip(tab, "Idle hidden");
+    await hidden.getByRole("button", { name: `Idle hidden, removes 70.0\u202f%, ${count(idle)} samples` }).waitFor();
+    assert.equal(await hide(tab, "idle").count(), 0, "there is one place for it");
+    assert.deepEqual(await firstLevel(tab), ["server"]);
+    assert.match(new URL(tab.page.url()).hash, /&step=drop-idle(&|$)/);
+    await tab.pictures("a36-hidden");
+    // What has nothing idle says nothing of it; what has is opened so.
+    await tab.drop(pool);
+    await tab.page.locator(".file-name", { hasText: "pool" }).waitFor();
+    await showing(ALL).waitFor();
+    await tab.settled();
+    assert.equal(await tab.page.locator(".filter-chip").count(), 0);
+    assert.equal(await hide(tab, "idle").count(), 0);
+    await tab.drop(host);
+    await hidden.waitFor();
+    await showing(300).waitFor();
+    await hidden.getByRole("button", { name: "Remove Idle hidden" }).click();
+    await showing(1000).waitFor();
+    await hide(tab, "idle").waitFor();
+    await tab.pictures("a36-shown");
+    // That is remembered, too.
+    await tab.drop(pool);
+    await tab.page.locator(".file-name", { hasText: "pool" }).waitFor();
+    await tab.drop(host);
+    await hide(tab, "idle").waitFor();
+    await tab.settled();
+    assert.equal(await hidden.count(), 0);
+    await tab.close();
+  });
+
+  scene(
+    "a36 off the CPU it is who waits for work, as far as names tell",
+    async (t) => {
+      if (!isInstalled("perf")) return t.skip("perf is not installed");
+      const program = parts.compilePhases();
+      const options = ["-a", "-g", "--buildid-mmap", "-e", "cpu-clock", "-e", "sched:sched_switch"];
+      const tab = await open(parts.perf("waits.perf.data", options, [program, "100", "300", "100", "100"]));
+      await tab.drop(/=> (\S*libc\.so\.6)/.exec(run("ldd", [program]))[1]);
+      await tab.page.locator(".toast", { hasText: "Used 1 of 1 file: libc.so.6." }).waitFor();
+      await tab.view(/Heat map/);
+      await tab.page.getByRole("button", { name: "Off-CPU" }).click();
+      await tab.page.locator(".event-chip", { hasText: "offcpu-time" }).waitFor();
+      await tab.view(/Flame graph/);
+      await tab.settled();
+      const { events, derived_events } = await tab.ask("info");
+      const event = events.length + derived_events.findIndex(({ name }) => name === "offcpu-time");
+      const found = async (steps, text) => (await tab.ask("search", { query: { ...QUERY, event, steps }, text })).functions;
+      const sleeps = "/^(__)?clock_nanosleep/";
+      assert.ok((await found([], sleeps)) > 0, "the program sleeps");
+      await hide(tab, "waiting").click();
+      const hidden = chip(tab, "Waiting hidden");
+      await hidden.getByRole("button", { name: /^Waiting hidden, removes [\d.]+\s%, [\d,]+ samples?$/ }).waitFor();
+      assert.equal(await found([{ kind: "drop-idle" }], sleeps), 0);
+      await tab.pictures("a36-waiting-hidden");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });

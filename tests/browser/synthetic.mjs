@@ -7,8 +7,10 @@ const BUILD_ID = "c0".repeat(20);
 const CODE = 0x7f00_0000_0000;
 /** Bytes between functions. */
 const APART = 16;
-/** Before a chain's addresses of the user: PERF_CONTEXT_USER. */
+/** Before a chain's addresses of the user: PERF_CONTEXT_USER; and of the kernel, which alone runs with pid 0. */
 const USER = -512n;
+const KERNEL = -128n;
+const KERNEL_CODE = 0xffff_ffff_8100_0000n;
 
 /** Numbers below a limit that look random and are the same each time. */
 export function numbers() {
@@ -103,6 +105,10 @@ class Writer {
     this.u32(Math.floor(number / 0x1_0000_0000));
   }
 
+  #i64(number) {
+    this.#at = this.#bytes.writeBigUInt64LE(BigInt.asUintN(64, number), this.#at);
+  }
+
   bytes(bytes) {
     this.#at += bytes.copy(this.#bytes, this.#at);
   }
@@ -172,16 +178,22 @@ class Writer {
 
   sample({ task: { pid, tid }, time, cpu, weight, way, at, branches = [] }) {
     const chain = way?.map((label) => label * APART) ?? [at];
-    this.#record(9, 2, 8 + 8 + 8 + 8 + 8 + 8 + 8 + 8 + chain.length * 8 + (this.#hasBranches ? 8 + branches.length * 24 : 0));
-    this.u64(CODE + chain.at(-1));
+    const isKernel = pid === 0;
+    const address = (place) => this.#i64(isKernel ? KERNEL_CODE + BigInt(place) : BigInt(CODE + place));
+    this.#record(
+      9,
+      isKernel ? 1 : 2,
+      8 + 8 + 8 + 8 + 8 + 8 + 8 + 8 + chain.length * 8 + (this.#hasBranches ? 8 + branches.length * 24 : 0),
+    );
+    address(chain.at(-1));
     this.u32(pid);
     this.u32(tid);
     this.u64(time);
     this.u64(cpu);
     this.u64(weight);
     this.u64(chain.length + 1);
-    this.#at = this.#bytes.writeBigInt64LE(USER, this.#at);
-    for (let place = chain.length - 1; place >= 0; place--) this.u64(CODE + chain[place]);
+    this.#i64(isKernel ? KERNEL : USER);
+    for (let place = chain.length - 1; place >= 0; place--) address(chain[place]);
     if (this.#hasBranches) this.#branches(branches);
   }
 

@@ -27,6 +27,7 @@ import { followHistory } from "./state/history.ts";
 import { followDock, followLayout } from "./state/layout.ts";
 import { followSearch } from "./state/search.ts";
 import { followShown } from "./state/shown.ts";
+import { followIdle } from "./views/idle.ts";
 import { followTheme } from "./state/theme.ts";
 import { readFragment, saysView } from "./state/url.ts";
 import { followMarks } from "./timeline/marks.ts";
@@ -89,6 +90,7 @@ if (root !== null) {
   followSearch();
   followShown();
   followEventTasks();
+  followIdle();
   followSelection();
   followPlaces();
   followTime();

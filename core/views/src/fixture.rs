@@ -1,6 +1,6 @@
 //! Profiles from text, for the tests of views: each line is a stack, outermost first, and how
 //! often it was seen. `proc: A B 3` is a stack of the process `proc`; a name in lower case stays
-//! without a name (its address is its letter), `~2` is a run of two words in no mapping. `A@x` lies
+//! without a name (its address is its letter), but for `!name`, `~2` is a run of two words in no mapping. `A@x` lies
 //! in the DSO `x`, others in `app`; `A>H>I` is the frame of `A` with `H` and `I` inlined into it.
 //!
 //! Names go the way that all names go: symbols with the DSO's identity, through the gate.
@@ -50,6 +50,8 @@ pub fn fixture(text: &str) -> Fixture {
             let (word, dso) = word.split_once('@').unwrap_or((word, "app"));
             let mut levels = word.split('>');
             let name = levels.next().unwrap_or_default();
+            let (name, is_named) =
+                name.strip_prefix('!').map_or((name, false), |name| (name, true));
             if dsos.iter().all(|known| known.name != dso) {
                 dsos.push(named_dso(&mut profile, dso));
             }
@@ -58,7 +60,7 @@ pub fn fixture(text: &str) -> Fixture {
                 Some(count) => Frame { dso: gap, address: count.parse().expect("a count") },
                 None => Frame { dso: dso.id, address: address_of(name, word) },
             };
-            if name.starts_with(char::is_uppercase)
+            if (name.starts_with(char::is_uppercase) || is_named)
                 && dso.symbols.iter().all(|symbol| symbol.address != frame.address)
             {
                 let (address, name) = (frame.address, name.to_owned());

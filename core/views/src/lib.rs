@@ -27,6 +27,7 @@ pub mod grouped;
 mod grouping;
 pub mod heat_map;
 pub mod hot_lines;
+mod idle;
 pub mod inverted;
 pub mod label;
 pub mod occurrence;
@@ -58,6 +59,8 @@ mod flame_graph_tests;
 mod grouped_tests;
 #[cfg(test)]
 mod hot_lines_tests;
+#[cfg(test)]
+mod idle_tests;
 #[cfg(test)]
 mod inverted_tests;
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::call_path::CallPath;
 use crate::call_tree::{CallNodeId, CallTree, GrowingTree, Label};
 use crate::ends::Ends;
 use crate::function_ref::{FunctionSet, PathPart, Resolver};
+use crate::idle::IdleFinder;
 use crate::search::{Finder, Pattern};
 use crate::shown::Effect;
 use crate::transform::Transform;
@@ -33,7 +34,10 @@ pub struct StepAccount {
 pub(super) fn levels(query: &Query) -> Levels {
     let shown = if query.around.is_some() { Group::None } else { families::first_level(query) };
     let parts = query.steps.iter().flat_map(Transform::path);
-    parts.fold(Levels::of(shown), |levels, part| match part {
+    // What is idle is told by its process.
+    let of_idle = query.steps.contains(&Transform::DropIdle).then_some(Group::Process);
+    let levels = Levels::of(shown).with(of_idle.unwrap_or(Group::None));
+    parts.fold(levels, |levels, part| match part {
         PathPart::Process { .. } => levels.with(Group::Process),
         PathPart::Thread { .. } => levels.with(Group::Thread),
         _ => levels,
@@ -50,7 +54,7 @@ pub(super) fn step(
     index: usize,
 ) -> (CallTree, StepAccount) {
     let step = query.steps.get(index).filter(|_| index < MOST_STEPS);
-    let Some(rewritten) = step.and_then(|step| one(resolver, levels, &tree, step)) else {
+    let Some(rewritten) = step.and_then(|step| one(resolver, query, levels, &tree, step)) else {
         return (tree, StepAccount { removed: Sum::default(), effect: Effect::None });
     };
     let before = tree.total(CallNodeId::ROOT);
@@ -73,6 +77,7 @@ struct RewrittenTree {
 /// `None` if the step changes nothing.
 fn one(
     resolver: &mut Resolver<'_>,
+    query: &Query,
     levels: Levels,
     tree: &CallTree,
     step: &Transform,
@@ -88,7 +93,11 @@ fn one(
         }
         Transform::Drop { function } => {
             let set = resolver.functions(function);
-            Some(without(tree, &set))
+            Some(without(tree, &mut |id| set.has(tree.label(id))))
+        }
+        Transform::DropIdle => {
+            let mut idle = IdleFinder::new(resolver.profile, resolver.symbols, query);
+            Some(without(tree, &mut |id| idle.finds(tree, id)))
         }
         Transform::CollapseFunction { function } => {
             let set = resolver.functions(function);
@@ -296,8 +305,8 @@ fn on_the_way(tree: &CallTree, is_one: &mut dyn FnMut(CallNodeId) -> bool) -> Ve
     met
 }
 
-fn without(tree: &CallTree, set: &FunctionSet) -> RewrittenTree {
-    let mut kept = on_the_way(tree, &mut |id| set.has(tree.label(id)));
+fn without(tree: &CallTree, is_one: &mut dyn FnMut(CallNodeId) -> bool) -> RewrittenTree {
+    let mut kept = on_the_way(tree, is_one);
     kept.iter_mut().for_each(|met| *met = !*met);
     keep_leaves(tree, &kept)
 }

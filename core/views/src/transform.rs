@@ -39,6 +39,9 @@ pub enum Transform {
         /// Which.
         function: FunctionRef,
     },
+    /// Samples of what is idle vanish: of the kernel's idle process, and in functions that are known to idle or, off the
+    /// CPU, to wait for work.
+    DropIdle,
     /// What a function calls becomes its self.
     CollapseFunction {
         /// Which.
@@ -86,6 +89,7 @@ impl TryFrom<Fields> for Transform {
             "drop" => Self::Drop { function: function? },
             "collapse-function" => Self::CollapseFunction { function: function? },
             "collapse-dso" => Self::CollapseDso { dso: dso.ok_or("a step needs its DSO")? },
+            "drop-idle" => Self::DropIdle,
             "collapse-recursion" => Self::CollapseRecursion,
             "search" => Self::Search { text: text.ok_or("a step needs its text")? },
             _ => return Err("there is no such step"),
@@ -119,6 +123,7 @@ impl Transform {
             Self::Focus { .. }
             | Self::FocusSubtree { .. }
             | Self::Drop { .. }
+            | Self::DropIdle
             | Self::Search { .. } => true,
             Self::Merge { .. }
             | Self::MergeCallNode { .. }
@@ -158,6 +163,7 @@ mod tests {
             Transform::CollapseFunction { function: function() },
             Transform::CollapseDso { dso: dso() },
             Transform::CollapseRecursion,
+            Transform::DropIdle,
             Transform::Search { text: "grind".to_owned() },
         ];
         let written = serde_json::to_string(&steps).expect("JSON");

@@ -38,6 +38,7 @@ export function secondSide(asked: Query, event: number, dsos: readonly DsoRow[])
 function translated(step: Transform, dsos: readonly DsoRow[]): Transform | null {
   switch (step.kind) {
     case "collapse-recursion":
+    case "drop-idle":
     case "search":
       return step;
     case "collapse-dso":

@@ -44,6 +44,7 @@ import type { GivenFile, Recording, SortedFiles } from "./given.ts";
 import type { RecentFile } from "./recent.ts";
 import { openedHandles } from "./recent.ts";
 import { pickFiles } from "./pick.ts";
+import { awaitIdle } from "../views/idle.ts";
 import { forgetFilters } from "../views/query_steps.ts";
 import { recordingOf, sizeOf, sortGiven } from "./given.ts";
 import type { ServedProfile } from "./served.ts";
@@ -328,6 +329,7 @@ function show(wanted: OpenRequest, again: Again, facts: Facts, before: Phase): v
     query.value = { ...asked, event };
     forgetDrops();
     forgetFilters();
+    awaitIdle(state === null ? "as remembered" : "as asked");
     cancelAll();
     forgetForced();
     forgetSecond();

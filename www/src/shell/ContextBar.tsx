@@ -6,12 +6,16 @@ import { event, isGrowing, query, shownShare } from "../state/app.ts";
 import { count, countSamples, percent } from "../state/format.ts";
 import { shown } from "../state/shown.ts";
 import { canUndoFilters, undoFilters } from "../views/query_steps.ts";
+import { idle, idleWord, setIdle } from "../views/idle.ts";
 import { share } from "../views/words.ts";
 import { Chips } from "./Chips.tsx";
 import { chipsOf } from "./chips.ts";
 import { EventMenu } from "./EventMenu.tsx";
 import { Icon } from "./icons.tsx";
 import { CpusMenu, ProcessesMenu } from "./TaskMenus.tsx";
+
+const IDLE_TITLE =
+  "Leave out CPUs that have nothing to do, and threads that wait for something to do. Remembered for the next recordings.";
 
 export function ContextBar(): JSX.Element {
   const isFiltered = chipsOf(query.value).length > 0;
@@ -20,6 +24,11 @@ export function ContextBar(): JSX.Element {
       <EventMenu />
       <ProcessesMenu />
       <CpusMenu />
+      {idleWord.value !== null && idle.value === "shown" && (
+        <button type="button" class="chip" title={IDLE_TITLE} onClick={() => setIdle("hidden")}>
+          Hide {idleWord.value.toLowerCase()}
+        </button>
+      )}
       {isFiltered && <span class="context-divider" aria-hidden="true" />}
       <span class="filters">
         <Chips />

@@ -6,6 +6,7 @@ import { count } from "../state/format.ts";
 import { labelOfDso, labelOfFunction } from "../state/function_words.ts";
 import { rangeWords } from "../timeline/words.ts";
 import { removeStep, setAround, setComms, setCpus, setDsos, setProcesses, setRange, setThreads } from "../views/query_steps.ts";
+import { idleWord, setIdle } from "../views/idle.ts";
 import { nameOf, TRANSFORMS } from "./transforms.ts";
 
 export interface Chip {
@@ -41,7 +42,7 @@ export function chipsOf(query: Query): Chip[] {
         look: "step",
         what: index,
         ...stepWords(step),
-        remove: () => removeStep(index),
+        remove: () => (step.kind === "drop-idle" ? setIdle("shown") : removeStep(index)),
       }),
     ),
     around && {
@@ -93,6 +94,9 @@ export function ranges(numbers: readonly number[]): string {
 }
 
 function stepWords(step: Transform): { word: string; text: string } {
+  if (step.kind === "drop-idle") {
+    return { word: `${idleWord.value ?? "Idle"} hidden`, text: "" };
+  }
   const word = step.kind === "search" ? "Matching" : TRANSFORMS.find(({ kind }) => kind === step.kind)?.short;
   return { word: word ?? "", text: nameOf(step) };
 }

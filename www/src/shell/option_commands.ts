@@ -23,6 +23,7 @@ import { singleKeys } from "../state/single_keys.ts";
 import { theme } from "../state/theme.ts";
 import type { FunctionGroup } from "../state/url.ts";
 import { colourBy, FIRST_LEVEL, rootAt, rowHeight, UNNAMED } from "../views/options.ts";
+import { IDLE, idle, idleWord, setIdle } from "../views/idle.ts";
 import { setDirection, setGroup, setInlines, setUnnamed } from "../views/query_steps.ts";
 import { expandHottestPath } from "../views/rows/tree_model.ts";
 
@@ -165,6 +166,13 @@ function tree(): Command[] {
       choices: UNNAMED,
       now: () => query.value.unnamed,
       choose: setUnnamed,
+    }),
+    ...commandsOf({
+      label: "Idle",
+      choices: IDLE,
+      now: () => idle.value,
+      choose: setIdle,
+      isOffered: () => isOpen() && idleWord.value !== null,
     }),
     action("Expand hottest path", expandHottestPath, () => view.value === "tree"),
   ];

@@ -12,7 +12,7 @@ import { ALL } from "../session/types.ts";
 import { addStep } from "../views/query_steps.ts";
 import { share } from "../views/words.ts";
 
-export type TransformKind = Exclude<Transform["kind"], "search">;
+export type TransformKind = Exclude<Transform["kind"], "search" | "drop-idle">;
 
 interface TransformWords {
   kind: TransformKind;
@@ -84,6 +84,7 @@ export function nameOf(transform: Transform): string {
     case "collapse-dso":
       return labelOfDso(transform.dso);
     case "collapse-recursion":
+    case "drop-idle":
       return "";
     case "search":
       return `“${transform.text}”`;

@@ -155,6 +155,7 @@ function writeStep(step: Transform, files: Files): string {
     case "collapse-dso":
       return `${step.kind};${files.place(step.dso)}`;
     case "collapse-recursion":
+    case "drop-idle":
       return step.kind;
     case "search":
       return `${step.kind};${escaped(step.text)}`;
@@ -352,6 +353,7 @@ function readStep(text: string, files: readonly (DsoRef | null)[]): Transform | 
       return dso && { kind, dso };
     }
     case "collapse-recursion":
+    case "drop-idle":
       return { kind };
     case "search": {
       const wanted = unescaped(parts[0] ?? "");

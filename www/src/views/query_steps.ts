@@ -217,6 +217,8 @@ export function addStep(transform: Transform): void {
   ask({ steps: [...query.peek().steps, transform] }, vanishes ? "caller" : "function");
 }
 
+export const setSteps = (steps: Query["steps"]): void => ask({ steps });
+
 export function removeStep(index: number): void {
   ask({ steps: query.peek().steps.filter((_, at) => at !== index) });
 }
