@@ -194,6 +194,49 @@ const framed = (page) =>
     return [xs[0] / width, (xs.at(-1) + 1) / width];
   });
 
+scene("a37 the line above the graph says the hottest path, and each part selects its call", async (t) => {
+  const { page, errors } = await open(t, "nodes=4000");
+  const graph = await graphOf(page);
+  const names = await page.evaluate(() => {
+    const { label, labels } = window.harness.graph();
+    return [...label].map((each) => labels[each]);
+  });
+  const path = [];
+  for (let box = 0; ; path.push(box)) {
+    const children = childrenOf(graph, box);
+    const self = children.reduce((left, child) => left - graph.total[child], graph.total[box]);
+    const calls = children.filter((child) => graph.callNode[child] !== SEVERAL);
+    const next = calls.sort((a, b) => graph.total[b] - graph.total[a])[0];
+    if (next === undefined || graph.total[next] < Math.max(self, graph.total[0] / 1000)) break;
+    box = next;
+  }
+  const unnamed = path.findIndex((box) => names[box] === undefined);
+  const shown = unnamed < 0 ? path : path.slice(0, unnamed);
+  assert.ok(shown.length > 1, "the made-up tree has a path");
+  const [first, last] = [shown[0], shown.at(-1)];
+  const crumbs = page.locator(".breadcrumb .crumb");
+  assert.equal(await crumbs.first().textContent(), names[first]);
+  assert.equal(await crumbs.last().textContent(), names[last]);
+  const share = (weight) => `${((100 * weight) / graph.total[0]).toFixed(1)}`;
+  const self = childrenOf(graph, last).reduce((left, child) => left - graph.total[child], graph.total[last]);
+  const said = (await page.locator(".breadcrumb .crumb-share").allTextContents()).map((text) => text.replace(/\s/gu, " "));
+  const ending = unnamed < 0 ? `${share(self)} % self` : `${share(graph.total[last])} %`;
+  assert.deepEqual(said, [`${share(graph.total[first])} %`, ending]);
+  const selected = async (box) => {
+    await eventually(async () =>
+      assert.ok(
+        (await page.locator("[role=tree]").getAttribute("aria-activedescendant"))?.endsWith(`node-${graph.callNode[box]}`),
+      ),
+    );
+  };
+  await crumbs.last().click();
+  await selected(last);
+  await crumbs.first().click();
+  await selected(first);
+  await pictures(page, "a37-hottest");
+  assert.deepEqual(errors, []);
+});
+
 scene("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
   const { page, errors } = await open(t, "");
   const whole = await graphOf(page);

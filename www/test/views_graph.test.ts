@@ -10,6 +10,7 @@ import {
   boxWithEdges,
   childRange,
   hottestBox,
+  hottestPath,
   heaviestOfFunction,
   NO_BOX,
   parentBox,
@@ -126,7 +127,10 @@ test("keys move among parents, children and siblings, onto folded boxes too", ()
   assert.equal(siblingBox(letters, folded, -1), NO_BOX);
   assert.equal(widestChild(graph("aaaa", "##.."), a), 1, "nothing else is there");
   assert.equal(siblingBox(letters, d, 1), NO_BOX);
-  assert.equal(hottestBox(letters, a), f);
+  assert.equal(hottestBox(letters, a), e, "its self outweighs what it calls");
+  assert.deepEqual(hottestPath(graph("aaaa", "bbb.", "cc.."), a), [0, 1, 2]);
+  assert.deepEqual(hottestPath(graph("aaaaaa", "bbb##.", "cc...."), a), [0, 1, 3], "narrow calls are no self");
+  assert.deepEqual(hottestPath(graph("aaaaa", "bb..."), a), [a]);
 });
 
 test("a function's heaviest box and a call node's box", () => {

@@ -20,7 +20,12 @@ export function FlameGraphView(): JSX.Element {
   const laid = model.laid.value;
   return (
     <section class="flame-view" ref={area} aria-label="Flame graph">
-      <Breadcrumb laid={laid} onZoom={model.host.zoomTo} />
+      <Breadcrumb
+        laid={laid}
+        onZoom={model.host.zoomTo}
+        // Of an inverted graph the path would lead to callers.
+        onSelect={query.value.direction === "callees" ? model.selectBox : undefined}
+      />
       <EmptyView words={emptyWords(laid, model.failure.value)} />
       <Minimap model={model} />
       <GraphPane

@@ -4,7 +4,7 @@
 
 import type { FlameGraph } from "../../session/types.ts";
 import type { Callee } from "../hottest.ts";
-import { hottestCallee } from "../hottest.ts";
+import { hottestCallee, selfOf } from "../hottest.ts";
 
 export const NO_BOX = -1;
 /** In `FlameGraph.callNode`: the box stands for several call nodes. */
@@ -142,22 +142,28 @@ export function siblingBox(graph: FlameGraph, box: number, step: -1 | 1): number
 }
 
 /** Where the hottest path from a box ends. */
-export function hottestBox(graph: FlameGraph, from: number): number {
-  let end = from;
-  for (;;) {
-    const next = hottestCallee(callees(graph, end), graph.total[from] as number, graph.allTotal);
-    if (next === null) {
-      return end;
+export const hottestBox = (graph: FlameGraph, from: number): number => hottestPath(graph, from).at(-1) ?? from;
+
+/** The hottest path from a box, which is its first. */
+export function hottestPath(graph: FlameGraph, from: number): number[] {
+  const path = [from];
+  const start = graph.total[from] as number;
+  for (let next: number | null = from; next !== null; ) {
+    next = hottestCallee(graph.total[next] as number, callees(graph, next), start, graph.allTotal);
+    if (next !== null) {
+      path.push(next);
     }
-    end = next;
   }
+  return path;
 }
 
-function* callees(graph: FlameGraph, box: number): Iterable<Callee> {
+/** What a call's box does not have in common with those of its callees. */
+export const boxSelf = (graph: FlameGraph, box: number): number => selfOf(graph.total[box] as number, callees(graph, box));
+
+function callees(graph: FlameGraph, box: number): Callee[] {
   const [from, to] = childRange(graph, box);
-  for (let child = from; child < to; child++) {
-    if (graph.callNode[child] !== FOLDED) {
-      yield { place: child, weight: graph.total[child] as number };
-    }
-  }
+  return Array.from({ length: to - from }, (_, at) => {
+    const child = from + at;
+    return { place: graph.callNode[child] === FOLDED ? null : child, weight: graph.total[child] as number };
+  });
 }

@@ -333,6 +333,9 @@ export class FlameModel {
     }
   }
 
+  /** Selects a call by its box on screen. */
+  selectBox = (box: number): void => this.#select(box);
+
   #select(box: number): void {
     const laid = this.#current();
     this.#chosenBefore = null;

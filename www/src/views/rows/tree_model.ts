@@ -142,6 +142,7 @@ export class TreeModel<Columns extends TreeColumns> {
       const start = this.#weightOf(from, weights) ?? whole;
       const path: number[] = [];
       let last = from;
+      let weight = start;
       while (path.length < LONGEST_PATH) {
         const columns = await this.#load(last);
         if (mine !== this.#asked) {
@@ -149,12 +150,13 @@ export class TreeModel<Columns extends TreeColumns> {
         }
         const of = weights(columns);
         const callees = Array.from(columns.callNode, (place, at) => ({ place, weight: of[at] as number }));
-        const next = hottestCallee(callees, start, whole);
+        const next = hottestCallee(weight, callees, start, whole);
         if (next === null) {
           break;
         }
         path.push(last);
         last = next;
+        weight = callees.find(({ place }) => place === next)?.weight ?? 0;
       }
       this.#setOpen(path);
       if (last !== ALL) {
