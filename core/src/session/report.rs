@@ -12,6 +12,7 @@ use perftab_profile::{DsoId, Identity, Profile};
 use perftab_views::coverage::{DsoUse, FrameCoverage, Uses, filtered};
 use perftab_views::ends::RemainingSamples;
 use perftab_views::filter::FilterKind;
+use perftab_views::function_ref::FunctionRef;
 use perftab_views::functions::{FunctionOrder, FunctionSum, Inlining};
 use perftab_views::transform::Transform;
 use perftab_views::{Direction, Query, serialize_weight};
@@ -238,6 +239,15 @@ impl<'a> ReportFunctions<'a> {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = ReportFunction<'a>> + use<'a> {
         let functions = *self;
         self.sums.iter().map(move |sum| functions.function(sum))
+    }
+
+    /// Those in which samples ended and that have a name, in order, as other questions ask for them.
+    pub fn ended_in(&self) -> impl Iterator<Item = FunctionRef> + use<'a> {
+        let Self { profile, symbols, sums } = *self;
+        let ended = sums.iter().filter(|sum| sum.self_sum.weight > 0);
+        let refs =
+            ended.filter_map(|sum| Some(FunctionRef::of(profile, symbols, sum.label.function()?)));
+        refs.filter(|function| function.name.is_some())
     }
 
     fn function(&self, sum: &FunctionSum) -> ReportFunction<'a> {

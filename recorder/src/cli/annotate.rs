@@ -1,6 +1,6 @@
 //! `perftab annotate`: what may be written.
 
-use clap::Args;
+use clap::{Args, value_parser};
 
 use super::{FilterArgs, NameArgs};
 
@@ -32,8 +32,8 @@ pub struct AnnotateArgs {
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
     /// Annotate at most this many functions [default: 10]
-    #[arg(long, value_name = "N")]
-    pub limit: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
     /// Which samples are counted.
     #[command(flatten)]
     pub filters: FilterArgs,

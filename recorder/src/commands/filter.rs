@@ -113,7 +113,7 @@ pub fn functions(session: &Session, name: &str) -> anyhow::Result<Vec<FunctionRe
             let rest = name.strip_suffix(known).and_then(|rest| rest.strip_suffix(':'));
             rest.is_some_and(|rest| is_called(dso(), rest))
         };
-        known == name || in_dso()
+        known == name || printable(known) == name || in_dso()
     });
     let mut refs: Vec<FunctionRef> = Vec::new();
     for id in meant {

@@ -3,6 +3,9 @@
 //! Code is decoded from the start of its function, as disassemblers do: an address that a call was
 //! sampled at lies inside of the call, and on x86 instructions have no fixed places.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use iced_x86::{Formatter, IntelFormatter, OpKind};
 use perftab_core::session::Session;
 use perftab_core::{DsoId, FunctionCode, HotPlace, Machine, PlaceTexts, Svma};
@@ -50,7 +53,14 @@ struct Instruction {
 /// The text with what is where it leads to, as other disassemblies have it.
 fn shown(session: &Session, dso: DsoId, Instruction { text, target }: &Instruction) -> String {
     let name = target.and_then(|target| session.name_in_file(dso, target));
-    name.map_or_else(|| text.clone(), |name| format!("{text} <{name}>"))
+    with_name(text.clone(), name.as_deref())
+}
+
+fn with_name(text: String, name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("{text} <{name}>"),
+        None => text,
+    }
 }
 
 /// A walk through the instructions of a function.
@@ -91,6 +101,8 @@ pub struct Instructions {
     code: FunctionCode,
     /// By number, where each begins in the code.
     starts: Vec<u32>,
+    /// Names of what instructions lead to: most lead to the same, and names take long to be made.
+    names: RefCell<BTreeMap<Svma, Option<String>>>,
 }
 
 impl Instructions {
@@ -103,7 +115,7 @@ impl Instructions {
             starts.push(at as u32);
             at += decode(&code, rest, at, usize::MAX).0;
         }
-        Some(Self { dso, code, starts })
+        Some(Self { dso, code, starts, names: RefCell::default() })
     }
 
     /// Whether an address lies in the function.
@@ -150,8 +162,11 @@ impl Instructions {
     pub fn text(&self, session: &Session, number: usize) -> Option<String> {
         let at = *self.starts.get(number)? as usize;
         let rest = self.code.bytes.get(at..)?;
-        let instruction = decode(&self.code, rest, at, 0).1?;
-        Some(shown(session, self.dso, &instruction))
+        let Instruction { text, target } = decode(&self.code, rest, at, 0).1?;
+        let Some(target) = target else { return Some(text) };
+        let mut names = self.names.borrow_mut();
+        let name = names.entry(target).or_insert_with(|| session.name_in_file(self.dso, target));
+        Some(with_name(text, name.as_deref()))
     }
 }
 

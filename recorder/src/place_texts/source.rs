@@ -9,7 +9,7 @@
 //! lets somebody else's program run may read more than its author.
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
 use std::num::NonZeroU32;
@@ -53,7 +53,9 @@ impl Reason {
     fn sentence(self) -> String {
         let hex = |md5: [u8; 16]| md5.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         match self {
-            Self::Missing => "no readable source file on this machine".to_owned(),
+            Self::Missing => {
+                "no readable source file on this machine, by its path and suffix".to_owned()
+            }
             Self::Other { noted, found } => {
                 let (noted, found) = (hex(noted), hex(found));
                 format!(
@@ -70,9 +72,9 @@ impl Reason {
 #[derive(Debug, Default)]
 pub struct SourceReport {
     /// Those that were not used.
-    unused: BTreeMap<Reason, Vec<String>>,
+    unused: BTreeMap<Reason, BTreeSet<String>>,
     /// Those that were, with nothing but the time of their last change to speak for them.
-    unchecked: Vec<String>,
+    unchecked: BTreeSet<String>,
 }
 
 impl SourceReport {
@@ -90,11 +92,11 @@ impl SourceReport {
 }
 
 /// The first, and how many others there are.
-fn some_of(paths: &[String]) -> String {
-    match paths {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first, others @ ..] => format!("{first} and {} more", grouped(others.len() as u64)),
+fn some_of(paths: &BTreeSet<String>) -> String {
+    match (paths.first(), paths.len()) {
+        (None, _) => String::new(),
+        (Some(only), 1) => only.clone(),
+        (Some(first), count) => format!("{first} and {} more", grouped(count as u64 - 1)),
     }
 }
 
@@ -157,8 +159,12 @@ impl Sources {
         let path = path.to_owned();
         match &content {
             Ok((_, SourceCheck::Md5)) => {}
-            Ok((_, SourceCheck::Time)) => self.report.unchecked.push(path),
-            Err(reason) => self.report.unused.entry(*reason).or_default().push(path),
+            Ok((_, SourceCheck::Time)) => {
+                self.report.unchecked.insert(path);
+            }
+            Err(reason) => {
+                self.report.unused.entry(*reason).or_default().insert(path);
+            }
         }
         content.ok()
     }
@@ -191,15 +197,16 @@ impl CompiledSource<'_> {
         let (bytes, changed) = source(Path::new(self.path)).ok_or(Reason::Missing)?;
         *read += bytes.len() as u64;
         let own_md5 = LazyCell::new(|| <[u8; 16]>::from(Md5::digest(&bytes)));
-        // A header may be compiled into several DSOs.
-        let by_dso: BTreeMap<DsoId, u64> = places.collect();
+        // A header may be compiled into several DSOs, and into each of them several times, from other contents.
+        let mut built = BTreeMap::new();
         let mut check = SourceCheck::Md5;
-        for (dso, address) in by_dso {
+        for (dso, address) in places {
+            let built = *built.entry(dso).or_insert_with(|| self.built(dso));
             match self.session.source_md5(dso, address, self.path) {
                 Some(noted) if noted != *own_md5 => {
                     return Err(Reason::Other { noted, found: *own_md5 });
                 }
-                None if changed > self.built(dso) => return Err(Reason::Newer),
+                None if changed > built => return Err(Reason::Newer),
                 None => check = SourceCheck::Time,
                 Some(_) => {}
             }
@@ -207,11 +214,16 @@ impl CompiledSource<'_> {
         Ok((String::from_utf8_lossy(&bytes).into_owned(), check))
     }
 
-    /// When the binary was written, or else the recording.
+    /// When the binary was written, or else the recording. A binary that is younger than what it ran in is a copy, which
+    /// does not say when it was built.
     fn built(&self, dso: DsoId) -> Option<SystemTime> {
         let changed = |path: &Path| fs::metadata(path).ok()?.modified().ok();
-        let image = self.session.image_name(dso);
-        image.and_then(|name| changed(Path::new(name))).or_else(|| changed(self.recording))
+        let image = self.session.image_name(dso).and_then(|name| changed(Path::new(name)));
+        let recorded = changed(self.recording);
+        match (image, recorded) {
+            (Some(image), Some(recorded)) => Some(image.min(recorded)),
+            (image, recorded) => image.or(recorded),
+        }
     }
 }
 

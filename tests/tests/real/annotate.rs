@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_at;
 use perftab_tests::program::is_installed;
 use serde_json::Value;
@@ -161,7 +162,49 @@ fn what_cannot_be_annotated_says_why() {
     let output = perftab_at(&recorded.folder, &["share", "perf.data", "-o", "link.txt"]).ended();
     assert!(output.expect("it runs").status.success());
     let linked = fails(&["link.txt", &name]);
-    assert!(linked.contains("no file with its build-id is at hand"), "{linked}");
+    assert!(linked.contains("a link has none of whole functions"), "{linked}");
+}
+
+/// One path, of which two libraries were compiled from two contents.
+#[test]
+fn a_source_is_checked_for_each_file_that_was_compiled_from_it() {
+    let folder = TestFolder::new();
+    let now = SystemTime::now();
+    let set_time = |name: &str, seconds: u64| {
+        let file = File::options().write(true).open(folder.join(name)).expect("it opens");
+        file.set_modified(now - Duration::from_secs(seconds)).expect("a time");
+    };
+    let gcc = |arguments: &[&str]| {
+        let status = Command::new("gcc").args(arguments).current_dir(&*folder).exit_status();
+        assert!(status.expect("gcc runs").success(), "gcc {arguments:?}");
+    };
+    let write =
+        |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("it is written");
+    let source = folder.join("both.c").to_str().expect("text").to_owned();
+    for (function, age) in [("older", 300), ("newer", 100)] {
+        let body = "volatile unsigned n = 150000000;\n  while (n > 0) n--;";
+        write("both.c", &format!("void {function}(void) {{\n  {body}\n}}\n"));
+        set_time("both.c", age + 50);
+        let library = format!("lib{function}.so");
+        gcc(&["-g", "-O1", "-shared", "-fPIC", "-Wl,--build-id", &source, "-o", &library]);
+        set_time(&library, age);
+    }
+    let main = "void older(void); void newer(void); int main(void) { older(); newer(); }";
+    write("main.c", main);
+    gcc(&["main.c", "-L.", "-lolder", "-lnewer", "-Wl,-rpath,$ORIGIN", "-o", "both"]);
+    let recorded = RecordedProgram::of(folder, "./both".into());
+    let (json, said) = recorded.annotated(&["--json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let functions = json["functions"].as_array().expect("functions");
+    for (name, is_shown) in [("older", false), ("newer", true)] {
+        let function = functions.iter().find(|function| function["name"] == name).expect(name);
+        let lines = function["lines"].as_array().expect("lines");
+        assert!(
+            !lines.is_empty() && lines.iter().all(|line| line["text"].is_string() == is_shown),
+            "{function}"
+        );
+    }
+    assert!(said.contains("both.c: lines stay without text: changed after the binary"), "{said}");
 }
 
 /// By address of an innermost frame: the line of the program that stands below it. Of the address what is within a page:

@@ -27,7 +27,7 @@ impl RecordedProgram {
         Self::of(folder, program)
     }
 
-    fn of(folder: TestFolder, program: PathBuf) -> Self {
+    pub fn of(folder: TestFolder, program: PathBuf) -> Self {
         let arguments = ["record", "-e", "cpu-clock", "-F", "1999", "-g", "-o", "perf.data", "--"];
         let output = perftab_at(&folder, &arguments).arg(&program).ended().expect("it runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

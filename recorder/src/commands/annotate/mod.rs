@@ -5,24 +5,27 @@
 
 mod text;
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{anyhow, bail};
-use perftab_core::session::{Amount, CodeHeat, ReportFunction, Session};
+use perftab_core::session::{Amount, CodeHeat, Session};
 use perftab_core::{
-    CodeLine, CodeOrigin, Direction, DsoId, DsoKind, DsoRef, FunctionKey, FunctionOrder,
-    FunctionRef, Group, Inlines, NamingDepth, Query, SortDirection,
+    CodeLine, Direction, DsoId, DsoKind, FunctionKey, FunctionOrder, FunctionRef, Group, Inlines,
+    NamingDepth, Query, SortDirection,
 };
 use serde::{Serialize, Serializer};
 
-use super::{event_number, filter, finish_named, read_named};
+use super::{doubts, event_number, filter, finish_named, read_named};
 use crate::cli::{AnnotateArgs, AnnotatedPart, InputArgs};
 use crate::input::is_link_argument;
-use crate::output::{self, Outcome, Results, grouped};
+use crate::output::{self, Outcome, Results, grouped, printable};
 use crate::place_texts::assembly::Instructions;
 use crate::place_texts::source::{SourceCheck, Sources};
 use crate::recording::USUAL_NAME;
@@ -31,6 +34,11 @@ use crate::recording::USUAL_NAME;
 const MOST_FUNCTIONS: usize = 10;
 /// Instructions of all functions: some 150 MB of memory. The longest functions have tens of thousands.
 const MOST_INSTRUCTIONS: usize = 1 << 19;
+
+/// Of longer instructions and lines of source the beginning is shown.
+const MOST_CHARACTERS: usize = 300;
+/// Lines without code that are printed between two with code.
+const MOST_BETWEEN: u32 = 200;
 
 /// Everything that `perftab annotate --json` prints.
 #[derive(Serialize)]
@@ -92,9 +100,9 @@ struct SourceFile {
     path: String,
     /// Null if the file is not used.
     checked_by: Option<SourceCheck>,
-    /// All of it: lines without code stand between those with code.
+    /// What stands in lines with code, and between them where that is not much.
     #[serde(skip)]
-    lines: Rc<[String]>,
+    lines: BTreeMap<NonZeroU32, String>,
 }
 
 fn serialize_hex<S: Serializer>(address: &u64, serializer: S) -> Result<S::Ok, S::Error> {
@@ -118,16 +126,18 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         ..Query::default()
     };
     filter::apply(&args.filters, &session, &mut query)?;
-    let limit = args.limit.unwrap_or(MOST_FUNCTIONS);
+    let limit =
+        args.limit.map_or(MOST_FUNCTIONS, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let (mut annotation, hottest) = hottest(&mut session, &query);
     let wanted = match &function {
         None => hottest,
         Some(name) => filter::functions(&session, name).map_err(|error| {
+            // Why it may have no name.
+            doubts::say(&session);
             anyhow!("{error}; one that is inlined is a part of its caller here")
         })?,
     };
-    let (files, reader) = (BTreeMap::new(), Sources::default());
-    let mut sources = ReadSources { part: args.what(), files, reader };
+    let mut sources = ReadSources { part: args.what(), reader: Sources::default() };
     let mut without_code = Vec::new();
     for function in &wanted {
         if annotation.functions.len() >= limit {
@@ -144,6 +154,8 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
             without_code.extend(why);
         }
     }
+    // Pieces of one name come in the order of their addresses.
+    annotation.functions.sort_by_key(|function| Reverse(function.self_weight));
     annotation.functions.truncate(limit);
     match (&annotation.functions[..], without_code.first(), &function) {
         ([], Some(why), _) => bail!("{why}"),
@@ -152,6 +164,11 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         // The hottest of them, if nobody asked for it.
         (_, Some(why), _) => output::notice(why),
         (_, None, _) => {}
+    }
+    if args.what() == AnnotatedPart::Source
+        && annotation.functions.iter().all(|function| function.lines.is_empty())
+    {
+        bail!("no file tells the lines of this code; --asm prints its instructions");
     }
     let mut results = Results::new();
     if args.json {
@@ -175,14 +192,8 @@ fn hottest(session: &mut Session, query: &Query) -> (Annotation, Vec<FunctionRef
         weight: report.weight,
         functions: Vec::new(),
     };
-    let functions = report.functions.iter().filter(|function| function.self_weight > 0);
-    let reference = |function: ReportFunction<'_>| {
-        let path = function.dso?.to_owned();
-        let build_id = function.build_id.map(|identity| identity.to_string());
-        let name = Some(function.name?.into_owned());
-        Some(FunctionRef { dso: DsoRef { path, build_id }, name, address: None })
-    };
-    (annotation, functions.filter_map(reference).collect())
+    let functions = report.functions.ended_in().collect();
+    (annotation, functions)
 }
 
 /// Why the code of a function cannot be shown; `None` if a file is here that may have it.
@@ -193,11 +204,13 @@ fn why_no_code(session: &Session, function: &FunctionRef) -> Option<String> {
             "a kernel changes its code while it runs, so its file does not say what ran"
         }
         DsoKind::User if session.image_name(id).is_some() => return None,
+        _ if session.fidelity().is_some() => {
+            "a link has none of whole functions; use the recording"
+        }
         DsoKind::User => "no file with its build-id is at hand; add it with --image",
         _ => "its code is in no file",
     };
-    let name = function.name.as_deref().unwrap_or_default();
-    Some(format!("{name} in {}: no instructions: {why}", dso.path))
+    Some(format!("{} in {}: no instructions: {why}", shown(function), dso.path))
 }
 
 /// The recording and the function. As with perf, a function may stand alone.
@@ -212,16 +225,11 @@ fn operands(args: &AnnotateArgs) -> (PathBuf, Option<String>) {
     }
 }
 
-/// Source files, each read once for all functions.
+/// What is read of source files.
 struct ReadSources {
     part: AnnotatedPart,
-    /// `None` where the file is not used.
-    files: BTreeMap<Rc<str>, Option<CheckedSource>>,
     reader: Sources,
 }
-
-/// The lines of a file, and what speaks for it.
-type CheckedSource = (Rc<[String]>, SourceCheck);
 
 /// Where code is looked for.
 struct Place<'a> {
@@ -244,24 +252,26 @@ impl Place<'_> {
         let known: usize = annotated.iter().map(|known| known.instructions.len()).sum();
         let mut left = MOST_INSTRUCTIONS.saturating_sub(known);
         while let Some(&(first, _)) = rest.first() {
-            let code = Instructions::at(self.session, self.dso, first);
-            let is_in = |code: &Instructions, address| code.has(self.dso, address);
-            let count = code.as_ref().map_or(1, |code| {
-                rest.partition_point(|&(address, _)| is_in(code, address)).max(1)
-            });
-            let (of_code, behind) = rest.split_at(count);
-            rest = behind;
-            let Some(code) = code else { continue };
-            match left.checked_sub(code.len()) {
-                Some(still) => left = still,
-                None => {
-                    let name = function.name.as_deref().unwrap_or_default();
-                    let most = grouped(MOST_INSTRUCTIONS as u64);
-                    return Some(format!(
-                        "{name} is left out: there would be more than {most} instructions"
-                    ));
-                }
+            let Some(code) = Instructions::at(self.session, self.dso, first) else {
+                let dso = &self.session.profile().dsos.get(self.dso).path;
+                let why = "no file that is at hand has its code; add the binary with --image";
+                return Some(format!("{} in {dso}: no instructions: {why}", shown(function)));
+            };
+            let is_in = |&(address, _): &(u64, _)| code.has(self.dso, address);
+            let (of_code, behind) = rest.split_at(rest.partition_point(is_in));
+            if of_code.is_empty() {
+                return Some(format!(
+                    "{}: its code is too long to be shown whole",
+                    shown(function)
+                ));
             }
+            rest = behind;
+            let Some(still) = left.checked_sub(code.len()) else {
+                let most = grouped(MOST_INSTRUCTIONS as u64);
+                let name = shown(function);
+                return Some(format!("{name}: left out beyond {most} instructions in all"));
+            };
+            left = still;
             annotated.push(self.annotate(function, of_code, &code, read));
         }
         None
@@ -288,56 +298,49 @@ impl Place<'_> {
             (0..code.len()).filter_map(|number| code.address(number)).collect();
         let origins = session.code_origins(dso, &addresses);
         let mut by_line: BTreeMap<CodeLine, Amount> = BTreeMap::new();
+        let mut place_of_file: BTreeMap<Rc<str>, u64> = BTreeMap::new();
+        let mut names = ShownNames::default();
         let mut instructions = Vec::new();
         for (number, (sum, origin)) in sums.into_iter().zip(&origins).enumerate() {
             let line = &origin.line;
             if let Some(line) = line {
                 add(by_line.entry(line.clone()).or_default(), sum);
+                place_of_file.entry(Rc::clone(&line.file)).or_insert(addresses[number]);
             }
             instructions.push(AnnotatedInstruction {
                 address: code.address_in_file(number).map_or(0, |address| address.0),
-                text: code.text(session, number),
-                inlined: origin.inlined.clone(),
-                file: line.as_ref().map(|line| Rc::clone(&line.file)),
+                text: code.text(session, number).map(|text| cut(&text)),
+                inlined: origin.inlined.clone().map(|name| names.shown(name)),
+                file: line.as_ref().map(|line| names.shown(Rc::clone(&line.file))),
                 line: line.as_ref().map(|line| line.line),
                 samples: sum.samples,
                 weight: sum.weight,
             });
         }
-        let mut sources: Vec<SourceFile> = Vec::new();
-        let mut lines = Vec::new();
         // Instructions alone need no file, and nobody is told of one.
         let by_line = Some(by_line).filter(|_| read.part != AnnotatedPart::Assembly);
-        for (CodeLine { file, line }, sum) in by_line.unwrap_or_default() {
-            if sources.last().is_none_or(|last| *last.path != *file) {
-                if !read.files.contains_key(&*file) {
-                    let is_of_file = |(_, origin): &(&u64, &CodeOrigin)| {
-                        origin.line.as_ref().is_some_and(|line| line.file == file)
-                    };
-                    let place = addresses.iter().zip(&origins).find(is_of_file);
-                    let place = place.map(|(&address, _)| (dso, address));
-                    let content = read.reader.content(session, recording, &file, place.into_iter());
-                    let lines = |text: String| text.lines().map(str::to_owned).collect();
-                    read.files.insert(
-                        Rc::clone(&file),
-                        content.map(|(text, check)| (lines(text), check)),
-                    );
-                }
-                let (lines, checked_by) = match read.files.get(&*file) {
-                    Some(Some((lines, check))) => (Rc::clone(lines), Some(*check)),
-                    _ => (Rc::default(), None),
-                };
-                sources.push(SourceFile { path: file.to_string(), checked_by, lines });
+        let (mut sources, mut lines) = (Vec::new(), Vec::new());
+        let mut by_line = by_line.unwrap_or_default().into_iter().peekable();
+        while let Some((CodeLine { file, .. }, _)) = by_line.peek() {
+            let file = Rc::clone(file);
+            let of_file: Vec<_> =
+                std::iter::from_fn(|| by_line.next_if(|(line, _)| line.file == file)).collect();
+            // All code of a function is of one unit, which was compiled from one content of each file.
+            let place = place_of_file.get(&file).map(|&address| (dso, address));
+            let content = read.reader.content(session, recording, &file, place.into_iter());
+            let numbers = of_file.iter().map(|(line, _)| line.line);
+            let source = SourceFile::of(&file, numbers, content);
+            for (CodeLine { line, .. }, Amount { samples, weight }) in of_file {
+                let (file, text) = (source.path.clone(), source.line(line).map(str::to_owned));
+                lines.push(AnnotatedLine { file, line, text, samples, weight });
             }
-            let text = sources.last().and_then(|source| source.line(line));
-            let (samples, weight) = (sum.samples, sum.weight);
-            let text = text.map(str::to_owned);
-            lines.push(AnnotatedLine { file: file.to_string(), line, text, samples, weight });
+            sources.push(source);
         }
-        let FunctionRef { dso, name, .. } = function;
+        sources.sort_by(|one, other| one.path.cmp(&other.path));
+        let dso = &function.dso;
         AnnotatedFunction {
-            name: name.clone().unwrap_or_default(),
-            dso: dso.path.clone(),
+            name: shown(function),
+            dso: printable(&dso.path).into_owned(),
             build_id: dso.build_id.clone(),
             self_weight,
             self_samples,
@@ -353,9 +356,81 @@ fn add(to: &mut Amount, sum: Amount) {
     to.weight = to.weight.saturating_add(sum.weight);
 }
 
+/// Names and paths as they are shown, each once.
+#[derive(Default)]
+struct ShownNames(BTreeMap<Rc<str>, Rc<str>>);
+
+impl ShownNames {
+    fn shown(&mut self, name: Rc<str>) -> Rc<str> {
+        let shown = |name: &Rc<str>| match printable(name) {
+            Cow::Borrowed(_) => Rc::clone(name),
+            Cow::Owned(shown) => shown.into(),
+        };
+        let known = self.0.entry(name);
+        Rc::clone(match known {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let shown = shown(unknown.key());
+                unknown.insert(shown)
+            }
+        })
+    }
+}
+
+/// What a function is called on screen.
+fn shown(function: &FunctionRef) -> String {
+    printable(function.name.as_deref().unwrap_or_default()).into_owned()
+}
+
+/// A text on one line of a terminal, if that is wide.
+fn cut(text: &str) -> String {
+    output::shortened(&printable(text), MOST_CHARACTERS)
+}
+
+/// A line of source, with spaces for tabs.
+fn line_of_source(text: &str) -> String {
+    let mut spaced = String::new();
+    let mut column = 0;
+    for sign in text.chars().take(MOST_CHARACTERS + 1) {
+        let width = if sign == '\t' { 8 - column % 8 } else { 1 };
+        match sign {
+            '\t' => spaced.extend(std::iter::repeat_n(' ', width)),
+            sign => spaced.push(sign),
+        }
+        column += width;
+    }
+    cut(&spaced)
+}
+
 impl SourceFile {
+    /// Of lines with code, ascending, what stands in them and between them.
+    fn of(
+        path: &str,
+        lines: impl Iterator<Item = NonZeroU32>,
+        content: Option<(String, SourceCheck)>,
+    ) -> Self {
+        let path = printable(path).into_owned();
+        let Some((content, check)) = content else {
+            return Self { path, checked_by: None, lines: BTreeMap::new() };
+        };
+        let mut wanted = lines.peekable();
+        let mut last: Option<NonZeroU32> = None;
+        let mut kept = BTreeMap::new();
+        for (number, text) in (1..=u32::MAX).filter_map(NonZeroU32::new).zip(content.lines()) {
+            let Some(&next) = wanted.peek() else { break };
+            let is_near = last.is_some_and(|last| next.get() - last.get() <= MOST_BETWEEN + 1);
+            if number == next || is_near {
+                kept.insert(number, line_of_source(text));
+            }
+            if number == next {
+                last = wanted.next();
+            }
+        }
+        Self { path, checked_by: Some(check), lines: kept }
+    }
+
     /// What stands in a line.
     fn line(&self, line: NonZeroU32) -> Option<&str> {
-        self.lines.get(line.get() as usize - 1).map(String::as_str)
+        self.lines.get(&line).map(String::as_str)
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroU32;
 
 use super::super::report::file_name;
-use super::{AnnotatedFunction, AnnotatedInstruction, Annotation, SourceFile};
+use super::{AnnotatedFunction, AnnotatedInstruction, Annotation, MOST_BETWEEN, SourceFile};
 use crate::cli::AnnotatedPart;
 use crate::output::{Results, counted, grouped, percent, printable};
 use crate::place_texts::source::SourceCheck;
@@ -13,8 +13,6 @@ use crate::place_texts::source::SourceCheck;
 /// From these shares on, in percent, a row is red and green, as in `perf annotate`.
 const HOT: f64 = 5.0;
 const WARM: f64 = 0.5;
-/// Lines without code that are printed between two with code: more than any function has.
-const MOST_BETWEEN: u32 = 200;
 
 /// Longer instructions push what stands beside them to the right.
 const TEXT_WIDTH: usize = 44;
@@ -188,7 +186,9 @@ impl<'a> Listing<'a, '_> {
     }
 
     fn source(&self, file: &str) -> Option<&'a SourceFile> {
-        self.function.sources.iter().find(|source| source.path == file)
+        let sources = &self.function.sources;
+        let place = sources.binary_search_by(|source| (*source.path).cmp(file)).ok()?;
+        sources.get(place)
     }
 
     /// Nothing where nothing ended.
