@@ -32,6 +32,8 @@ use crate::recording::USUAL_NAME;
 
 /// Functions that are annotated if none is named.
 const MOST_FUNCTIONS: usize = 10;
+/// Functions whose code is looked for in files that are here and is in none.
+const MOST_WITHOUT_CODE: usize = 50;
 /// Instructions of all functions: some 150 MB of memory. The longest functions have tens of thousands.
 const MOST_INSTRUCTIONS: usize = 1 << 19;
 
@@ -139,14 +141,17 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     };
     let mut sources = ReadSources { part: args.what(), reader: Sources::default() };
     let mut without_code = Vec::new();
+    // All samples are gone through for each.
+    let mut tries = limit.saturating_add(MOST_WITHOUT_CODE);
     for function in &wanted {
-        if annotation.functions.len() >= limit {
+        if annotation.functions.len() >= limit || tries == 0 {
             break;
         }
         if let Some(why) = why_no_code(&session, function) {
             without_code.push(why);
             continue;
         }
+        tries -= 1;
         for CodeHeat { dso, addresses } in session.code_heat(&query, function) {
             let place = Place { session: &session, recording: &input.file, dso };
             let functions = &mut annotation.functions;
