@@ -60,7 +60,8 @@ const questions = [
   ["marks", { start: 0, end: 1e12 }, (it) => it.time.length === it.text.length],
   ["rangePreview", { query, range: { start: 0, end: 1e9, side: "inside" }, window }, (it) => it.depths > 0],
   ["share", { options: { characters: 4000 } }, (it) => it.payload.startsWith("p1.")],
-  ["exportLimits", { requests: [] }, (it) => it.length === 0],
+  ["exportContents", { requests: [] }, (it) => it.length === 0],
+  ["exportSize", { request: { format: "collapsed", query, events: "one", name: "x" } }, (it) => it > 0],
   ["renameProblem", { pattern: "*" }, (it) => it === null || typeof it === "string"],
 ];
 
@@ -165,7 +166,7 @@ test("what the page asks for first of a profile can be made before it does", () 
     around: null,
   };
   for (const [group, isThere] of [
-    ["process", true],
+    ["auto", true],
     ["thread", false],
   ]) {
     const first = new facade.Asked("callTreePath", { query: { ...query, ...none, group }, callNode: 1 }).step(fresh, 1);

@@ -87,9 +87,10 @@ pub struct ExecutableMapping {
 }
 
 /// Who wrote that a file was mapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MappedBy {
     /// The kernel, or whoever recorded what it had mapped.
+    #[default]
     Kernel,
     /// `perf inject --jit`: the file has code of a process, which was elsewhere.
     Inject,

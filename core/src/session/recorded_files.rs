@@ -36,7 +36,8 @@ pub struct RecordedFile {
     pub recorded_by: Option<RecordedBy>,
     /// The inode that was mapped, if that was recorded.
     pub inode: Option<RecordedInode>,
-    /// Who wrote that.
+    /// Who wrote that; if nobody says it, the kernel.
+    #[serde(default)]
     pub mapped_by: MappedBy,
 }
 

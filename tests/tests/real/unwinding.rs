@@ -70,8 +70,14 @@ fn list_in(bytes: &[u8]) -> Option<Stack> {
 
 /// What every library has and no table tells of, by the start-up files that compilers link. It runs when a library is
 /// loaded or unloaded.
-const START_UP: [&str; 5] =
-    ["_init", "_fini", "__do_global_dtors_aux", "register_tm_clones", "deregister_tm_clones"];
+const START_UP: [&str; 6] = [
+    "_init",
+    "_fini",
+    "frame_dummy",
+    "__do_global_dtors_aux",
+    "register_tm_clones",
+    "deregister_tm_clones",
+];
 
 /// By sample, the functions of the program on the stack, outermost first, and what was said. `None` of samples in what
 /// goes to the handler of an exception: its last instructions write over what its own tables tell of, so that no table is
