@@ -1,6 +1,7 @@
 // The row above the graph: where the zoom is, or else the hottest path, and what the colours mean.
 
 import type { JSX } from "preact";
+import { Fragment } from "preact";
 import type { FlameGraph } from "../../session/types.ts";
 import { counted, percent } from "../../state/format.ts";
 import { ForcedMark, markedName } from "../forced_name.tsx";
@@ -36,8 +37,8 @@ export function Breadcrumb({ laid, onZoom, onSelect }: Props): JSX.Element {
 export function Crumbs({ laid, onZoom, onSelect }: Props): JSX.Element {
   const above = ancestors(laid);
   const here = rootStep(laid);
-  const hottest = laid !== null && onSelect !== undefined ? hottestCalls(laid.graph) : [];
   if (above.length === 0) {
+    const hottest = laid !== null && onSelect !== undefined ? hottestCalls(laid.graph) : [];
     return (
       <>
         <strong>{here.name}</strong>
@@ -55,26 +56,11 @@ export function Crumbs({ laid, onZoom, onSelect }: Props): JSX.Element {
   }
   return (
     <>
-      {foldPath(above, MOST_CRUMBS).map((crumb) => (
-        <>
-          <button
-            type="button"
-            class="crumb"
-            key={crumb.item.callNode}
-            title={`${crumb.hidden > 0 ? `${counted(crumb.hidden, "frame", "frames")}, up to ` : ""}${markedName(crumb.item.name, crumb.item.flags)}`}
-            onClick={() => onZoom(crumb.item.callNode)}
-          >
-            {crumb.hidden > 0 ? (
-              "…"
-            ) : (
-              <>
-                <ForcedMark flags={crumb.item.flags} />
-                {crumb.item.name}
-              </>
-            )}
-          </button>
+      {foldPath(above, MOST_CRUMBS).map(({ item, hidden }) => (
+        <Fragment key={item.callNode}>
+          <Crumb name={item.name} flags={item.flags} hidden={hidden} onClick={() => onZoom(item.callNode)} />
           <Separator />
-        </>
+        </Fragment>
       ))}
       <strong aria-current="location">
         <ForcedMark flags={here.flags} />
@@ -112,26 +98,44 @@ function HottestPath({ graph, calls, onSelect }: HottestProps): JSX.Element {
       {steps.map(({ item: box, hidden }, at) => (
         <span class={at > 0 && box !== end ? "crumb-step between" : "crumb-step"} key={graph.callNode[box]}>
           {at > 0 && <Separator />}
-          <button
-            type="button"
-            class="crumb"
-            title={`${hidden > 0 ? `${counted(hidden, "frame", "frames")}, up to ` : ""}${markedName(nameOf(box), graph.flags[box] as number)}, ${shareOf(graph.total[box] as number)}`}
+          <Crumb
+            name={nameOf(box)}
+            flags={graph.flags[box] as number}
+            hidden={hidden}
+            more={`, ${shareOf(graph.total[box] as number)}`}
             onClick={() => onSelect(box)}
-          >
-            {hidden > 0 ? (
-              "…"
-            ) : (
-              <>
-                <ForcedMark flags={graph.flags[box] as number} />
-                {nameOf(box)}
-              </>
-            )}
-          </button>
+          />
           {at === 0 && box !== end && <span class="crumb-share">{shareOf(graph.total[box] as number)}</span>}
         </span>
       ))}
       <span class="crumb-share">{ending}</span>
     </>
+  );
+}
+
+interface CrumbProps {
+  name: string;
+  flags: number;
+  /** Of how many more it is the last. */
+  hidden: number;
+  /** What its tooltip says besides. */
+  more?: string;
+  onClick: () => void;
+}
+
+function Crumb({ name, flags, hidden, more = "", onClick }: CrumbProps): JSX.Element {
+  const title = `${hidden > 0 ? `${counted(hidden, "frame", "frames")}, up to ` : ""}${markedName(name, flags)}${more}`;
+  return (
+    <button type="button" class="crumb" title={title} onClick={onClick}>
+      {hidden > 0 ? (
+        "…"
+      ) : (
+        <>
+          <ForcedMark flags={flags} />
+          {name}
+        </>
+      )}
+    </button>
   );
 }
 
