@@ -109,6 +109,12 @@ impl Amount {
     fn of(sum: Sum) -> Self {
         Self { samples: sum.samples, weight: sum.weight }
     }
+
+    /// Adds what is told of another place.
+    pub fn add(&mut self, other: Self) {
+        self.samples += other.samples;
+        self.weight = self.weight.saturating_add(other.weight);
+    }
 }
 
 impl Session {
@@ -142,8 +148,7 @@ impl Session {
             let Some(CodeHeat { addresses, .. }) = heat.last_mut() else { continue };
             let mut sum = Amount::of(all);
             if let Some((_, before)) = addresses.pop_if(|(last, _)| *last == address) {
-                sum.samples += before.samples;
-                sum.weight = sum.weight.saturating_add(before.weight);
+                sum.add(before);
             }
             addresses.push((address, sum));
         }

@@ -22,7 +22,7 @@ pub struct InstructionCounts {
 /// Reads the instructions of all places, which are in order.
 pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> InstructionCounts {
     let mut read = InstructionCounts::default();
-    let mut function: Option<Walk> = None;
+    let mut function: Option<Instructions> = None;
     let mut before = None;
     for place in places {
         let at = (place.dso, place.address);
@@ -31,12 +31,14 @@ pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> I
             continue;
         }
         read.asked += 1;
-        if !function.as_ref().is_some_and(|walk| walk.has(place)) {
-            let code = session.function_code(place.dso, place.address);
-            function = code.map(|code| Walk::new(place.dso, code));
+        if !function.as_ref().is_some_and(|code| code.has(place.dso, place.address)) {
+            function = Instructions::at(session, place.dso, place.address);
         }
-        let text = function.as_mut().and_then(|walk| walk.at(place.address));
-        match text.map(|text| shown(session, place.dso, text)) {
+        let text = function.as_ref().and_then(|code| {
+            let number = code.number_around(place.address)?;
+            code.text(session, number)
+        });
+        match text {
             Some(text) => texts.add_instruction(place.dso, place.address, &text),
             None => read.missing += 1,
         }
@@ -48,51 +50,6 @@ pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> I
 struct Instruction {
     text: String,
     target: Option<Svma>,
-}
-
-/// The text with what is where it leads to, as other disassemblies have it.
-fn shown(session: &Session, dso: DsoId, Instruction { text, target }: &Instruction) -> String {
-    let name = target.and_then(|target| session.name_in_file(dso, target));
-    with_name(text.clone(), name.as_deref())
-}
-
-fn with_name(text: String, name: Option<&str>) -> String {
-    match name {
-        Some(name) => format!("{text} <{name}>"),
-        None => text,
-    }
-}
-
-/// A walk through the instructions of a function.
-struct Walk {
-    dso: DsoId,
-    code: FunctionCode,
-    /// Where the instruction ends that it has come to.
-    end: usize,
-    /// The instruction, if it is one.
-    found: Option<Instruction>,
-}
-
-impl Walk {
-    fn new(dso: DsoId, code: FunctionCode) -> Self {
-        Self { dso, code, end: 0, found: None }
-    }
-
-    fn has(&self, place: &HotPlace) -> bool {
-        let within = place.address.checked_sub(self.code.start);
-        self.dso == place.dso && within.is_some_and(|at| at < self.code.bytes.len() as u64)
-    }
-
-    /// The instruction that this address lies in; addresses only ever grow.
-    fn at(&mut self, address: u64) -> Option<&Instruction> {
-        let at = usize::try_from(address.checked_sub(self.code.start)?).ok()?;
-        while self.end <= at {
-            let rest = self.code.bytes.get(self.end..).filter(|rest| !rest.is_empty())?;
-            let (length, found) = decode(&self.code, rest, self.end, at - self.end);
-            (self.end, self.found) = (self.end + length, found);
-        }
-        self.found.as_ref()
-    }
 }
 
 /// The instructions of a function, by where they begin.
@@ -108,14 +65,17 @@ pub struct Instructions {
 impl Instructions {
     /// Those of the function at an address, as frames have it; `None` if no file with the recorded build-id has them.
     pub fn at(session: &Session, dso: DsoId, address: u64) -> Option<Self> {
-        let code = session.function_code(dso, address)?;
+        Some(Self::of(dso, session.function_code(dso, address)?))
+    }
+
+    fn of(dso: DsoId, code: FunctionCode) -> Self {
         let mut starts = Vec::new();
         let mut at = 0;
         while let Some(rest) = code.bytes.get(at..).filter(|rest| !rest.is_empty()) {
             starts.push(at as u32);
             at += decode(&code, rest, at, usize::MAX).0;
         }
-        Some(Self { dso, code, starts, names: RefCell::default() })
+        Self { dso, code, starts, names: RefCell::default() }
     }
 
     /// Whether an address lies in the function.
@@ -158,15 +118,22 @@ impl Instructions {
         self.code.bytes.len() + self.starts.len() * size_of::<u32>()
     }
 
-    /// An instruction as text; `None` if there is none or it cannot be decoded.
+    /// An instruction as text, with what is where it leads to, as other disassemblies have it; `None` if there is none or
+    /// it cannot be decoded.
     pub fn text(&self, session: &Session, number: usize) -> Option<String> {
-        let at = *self.starts.get(number)? as usize;
-        let rest = self.code.bytes.get(at..)?;
-        let Instruction { text, target } = decode(&self.code, rest, at, 0).1?;
+        let Instruction { text, target } = self.instruction(number)?;
         let Some(target) = target else { return Some(text) };
         let mut names = self.names.borrow_mut();
         let name = names.entry(target).or_insert_with(|| session.name_in_file(self.dso, target));
-        Some(with_name(text, name.as_deref()))
+        Some(match name {
+            Some(name) => format!("{text} <{name}>"),
+            None => text,
+        })
+    }
+
+    fn instruction(&self, number: usize) -> Option<Instruction> {
+        let at = *self.starts.get(number)? as usize;
+        decode(&self.code, self.code.bytes.get(at..)?, at, 0).1
     }
 }
 
@@ -278,8 +245,8 @@ mod tests {
             // Something that is no instruction, a call, a return, and the beginning of another call.
             bytes: vec![0x06, 0xe8, 0, 0, 0, 0, 0xc3, 0xe8, 0],
         };
-        let mut walk = Walk::new(DsoId(0), code);
-        let mut at = |address| walk.at(address).map(|found| found.text.clone());
+        let code = Instructions::of(DsoId(0), code);
+        let at = |address| Some(code.instruction(code.number_around(address)?)?.text);
         assert_eq!(at(0x4ff), None);
         assert_eq!(at(0x500), None);
         assert_eq!(at(0x505).as_deref(), Some("call 0x1506"));

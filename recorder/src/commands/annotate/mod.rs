@@ -291,12 +291,11 @@ impl Place<'_> {
     ) -> AnnotatedFunction {
         let Self { session, recording, dso } = *self;
         let mut sums = vec![Amount::default(); code.len()];
-        let (mut self_samples, mut self_weight) = (0, 0);
+        let mut all = Amount::default();
         for &(address, sum) in heat {
-            self_samples += sum.samples;
-            self_weight += sum.weight;
+            all.add(sum);
             if let Some(number) = code.number_around(address) {
-                add(&mut sums[number], sum);
+                sums[number].add(sum);
             }
         }
         let addresses: Vec<u64> =
@@ -309,7 +308,7 @@ impl Place<'_> {
         for (number, (sum, origin)) in sums.into_iter().zip(&origins).enumerate() {
             let line = &origin.line;
             if let Some(line) = line {
-                add(by_line.entry(line.clone()).or_default(), sum);
+                by_line.entry(line.clone()).or_default().add(sum);
                 place_of_file.entry(Rc::clone(&line.file)).or_insert(addresses[number]);
             }
             instructions.push(AnnotatedInstruction {
@@ -347,18 +346,13 @@ impl Place<'_> {
             name: shown(function),
             dso: printable(&dso.path).into_owned(),
             build_id: dso.build_id.clone(),
-            self_weight,
-            self_samples,
+            self_weight: all.weight,
+            self_samples: all.samples,
             instructions,
             lines,
             sources,
         }
     }
-}
-
-fn add(to: &mut Amount, sum: Amount) {
-    to.samples += sum.samples;
-    to.weight = to.weight.saturating_add(sum.weight);
 }
 
 /// Names and paths as they are shown, each once.
