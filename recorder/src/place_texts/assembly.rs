@@ -73,7 +73,7 @@ impl Instructions {
         let mut at = 0;
         while let Some(rest) = code.bytes.get(at..).filter(|rest| !rest.is_empty()) {
             starts.push(at as u32);
-            at += decode(&code, rest, at, usize::MAX).0;
+            at += decode(&code, rest, at, Wanted::Length).0;
         }
         Self { dso, code, starts, names: RefCell::default() }
     }
@@ -133,8 +133,15 @@ impl Instructions {
 
     fn instruction(&self, number: usize) -> Option<Instruction> {
         let at = *self.starts.get(number)? as usize;
-        decode(&self.code, self.code.bytes.get(at..)?, at, 0).1
+        decode(&self.code, self.code.bytes.get(at..)?, at, Wanted::Text).1
     }
+}
+
+/// What of an instruction is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Length,
+    Text,
 }
 
 /// The first instruction of what is left of some code.
@@ -142,7 +149,7 @@ fn decode(
     code: &FunctionCode,
     rest: &[u8],
     at: usize,
-    wanted: usize,
+    wanted: Wanted,
 ) -> (usize, Option<Instruction>) {
     let in_file = code.start_in_file.0.wrapping_add(at as u64);
     match code.machine {
@@ -152,16 +159,16 @@ fn decode(
     }
 }
 
-/// The length of the first instruction, and what it is if the wanted byte lies in it. What cannot be
-/// decoded is a byte.
-fn x86(bits: u32, bytes: &[u8], address: u64, wanted: usize) -> (usize, Option<Instruction>) {
+/// The length of the first instruction, and what it is if that is wanted. What cannot be decoded
+/// is a byte.
+fn x86(bits: u32, bytes: &[u8], address: u64, wanted: Wanted) -> (usize, Option<Instruction>) {
     let mut decoder = iced_x86::Decoder::with_ip(bits, bytes, address, 0);
     let instruction = decoder.decode();
     if instruction.is_invalid() {
         return (1, None);
     }
     let length = instruction.len();
-    (length, (wanted < length).then(|| x86_text(&instruction)))
+    (length, (wanted == Wanted::Text).then(|| x86_text(&instruction)))
 }
 
 fn x86_text(instruction: &iced_x86::Instruction) -> Instruction {
@@ -183,13 +190,13 @@ fn x86_text(instruction: &iced_x86::Instruction) -> Instruction {
 }
 
 /// The same of arm64, where what cannot be decoded is a word.
-fn aarch64(bytes: &[u8], address: u64, wanted: usize) -> (usize, Option<Instruction>) {
+fn aarch64(bytes: &[u8], address: u64, wanted: Wanted) -> (usize, Option<Instruction>) {
     const LENGTH: usize = 4;
     let decoded = || a64::InstDecoder::default().decode(&mut U8Reader::new(bytes)).ok();
     // Of some words that are no instruction the library says so in words.
     let text = || Some(decoded()?.to_string()).filter(|text| !text.starts_with("invalid"));
     let found = || Some(aarch64_text(&text()?, address));
-    (LENGTH, if wanted < LENGTH { found() } else { None })
+    (LENGTH, if wanted == Wanted::Text { found() } else { None })
 }
 
 /// The library prints a distance (`b $+0x40`), other disassemblies the address that it leads to.
@@ -212,8 +219,11 @@ fn aarch64_text(text: &str, address: u64) -> Instruction {
 mod tests {
     use super::*;
 
-    fn text(bytes: &[u8], decode: impl Fn(&[u8], usize) -> (usize, Option<Instruction>)) -> String {
-        let found = decode(bytes, 0).1.expect("an instruction");
+    fn text(
+        bytes: &[u8],
+        decode: impl Fn(&[u8], Wanted) -> (usize, Option<Instruction>),
+    ) -> String {
+        let found = decode(bytes, Wanted::Text).1.expect("an instruction");
         let target = found.target.map_or(String::new(), |target| format!(" -> {:x}", target.0));
         format!("{}{target}", found.text)
     }
@@ -232,8 +242,11 @@ mod tests {
         assert_eq!(arm(0x5400_0041), "b.ne 0x1010 -> 1010");
         assert_eq!(arm(0x9000_0000), "adrp x0, 0x1000");
         assert_eq!(arm(0xd65f_03c0), "ret");
-        assert!(aarch64(&0x72aa_6928_u32.to_le_bytes(), 0, 0).1.is_some(), "movk");
-        assert!(aarch64(&0x32ea_6928_u32.to_le_bytes(), 0, 0).1.is_none(), "shifted by too much");
+        assert!(aarch64(&0x72aa_6928_u32.to_le_bytes(), 0, Wanted::Text).1.is_some(), "movk");
+        assert!(
+            aarch64(&0x32ea_6928_u32.to_le_bytes(), 0, Wanted::Text).1.is_none(),
+            "shifted by too much"
+        );
     }
 
     #[test]
