@@ -264,15 +264,17 @@ impl Recording {
     /// Unwinds the copies of stacks that it has, as far as the session's files tell how, with a progress bar; false if
     /// there was nothing to do.
     pub fn unwind(&self, session: &mut Session) -> anyhow::Result<bool> {
-        if session.unwind_held() {
-            return Ok(true);
+        let Some(mut unwinding) = session.unwinding() else { return Ok(false) };
+        match unwinding.unwind_kept(usize::MAX) {
+            Some(_) => {}
+            None => {
+                let mut progress = Progress::begin("Unwinding", Unit::Bytes, Some(self.size));
+                self.replay(unwinding.dumps(), unwinding.watcher(), &mut |replay| {
+                    progress.update(replay.progress().bytes);
+                    Ok(())
+                })?;
+            }
         }
-        let Some(unwinding) = session.unwinding() else { return Ok(false) };
-        let mut progress = Progress::begin("Unwinding", Unit::Bytes, Some(self.size));
-        self.replay(unwinding.dumps(), unwinding.watcher(), &mut |replay| {
-            progress.update(replay.progress().bytes);
-            Ok(())
-        })?;
         session.take_unwound(unwinding);
         Ok(true)
     }

@@ -66,10 +66,7 @@ pub fn step_object<T>(
     to_js: impl FnOnce(T) -> Result<JsValue, JsValue>,
 ) -> Result<Object, JsValue> {
     Ok(match step {
-        ScanStep::More { done, total } => columns::object(&[
-            ("done", JsValue::from(done as f64)),
-            ("total", JsValue::from(total as f64)),
-        ]),
+        ScanStep::More { done, total } => columns::progress(done, total),
         ScanStep::Done(answer) => columns::object(&[("answer", to_js(answer)?)]),
     })
 }

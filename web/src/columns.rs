@@ -45,3 +45,8 @@ pub fn add(object: &Object, name: &str, value: impl Into<JsValue>) {
     // Setting a property of a plain object cannot fail.
     let _ = Reflect::set(object, &name.into(), &value.into());
 }
+
+/// How far something is.
+pub fn progress(done: usize, total: usize) -> Object {
+    object(&[("done", (done as f64).into()), ("total", (total as f64).into())])
+}

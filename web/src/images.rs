@@ -361,12 +361,6 @@ impl Session {
         Ok(())
     }
 
-    /// Unwinds what can be without the recording; false if that is not all, or nothing.
-    #[wasm_bindgen(js_name = unwindHeld)]
-    pub fn unwind_held(&mut self) -> bool {
-        self.0.unwind_held()
-    }
-
     /// Takes in how stacks are unwound in a DSO; null if its files do not tell.
     #[wasm_bindgen(js_name = takeUnwindTables)]
     pub fn take_unwind_tables(
@@ -405,10 +399,7 @@ impl Session {
     #[wasm_bindgen(js_name = namingProgress, unchecked_return_type = "{ done: number; total: number }")]
     pub fn naming_progress(&self) -> Object {
         let progress = self.0.naming_progress();
-        columns::object(&[
-            ("done", JsValue::from(progress.done as f64)),
-            ("total", JsValue::from(progress.total as f64)),
-        ])
+        columns::progress(progress.done, progress.total)
     }
 
     /// Where the code of a DSO lies that a file may name on which the user insists.

@@ -154,6 +154,35 @@ fn wanted(wanted: Option<session::WantedBytes>) -> JsValue {
     ]))
 }
 
+/// Stacks being unwound from copies that were kept when the recording was read.
+#[wasm_bindgen]
+pub struct KeptUnwinding {
+    unwinding: session::Unwinding,
+}
+
+#[wasm_bindgen]
+impl KeptUnwinding {
+    /// Undefined if nothing more can be unwound, or if they were not kept.
+    pub fn of(session: &mut Session) -> Option<KeptUnwinding> {
+        let mut unwinding = session.0.unwinding()?;
+        unwinding.unwind_kept(0).map(|_| Self { unwinding })
+    }
+
+    /// Unwinds so many more samples, and says how far it is; null if that is all.
+    #[wasm_bindgen(unchecked_return_type = "{ done: number; total: number } | null")]
+    pub fn step(&mut self, samples: usize) -> JsValue {
+        match self.unwinding.unwind_kept(samples) {
+            Some(ScanStep::More { done, total }) => columns::progress(done, total).into(),
+            _ => JsValue::NULL,
+        }
+    }
+
+    /// The session has the stacks.
+    pub fn finish(self, session: &mut Session) {
+        session.0.take_unwound(self.unwinding);
+    }
+}
+
 /// A recording that is read once more.
 #[wasm_bindgen]
 pub struct Rereading {

@@ -165,7 +165,8 @@ pub struct Session {
 
 impl Session {
     fn new(ingested: Ingested, mut format: FormatInfo) -> Self {
-        let Ingested { profile, warnings, symbols: embedded, perf_maps, compression } = ingested;
+        let Ingested { profile, dumps, warnings, symbols: embedded, perf_maps, compression } =
+            ingested;
         if compression == RecordCompression::Zstd {
             format.compression = "zstd";
         }
@@ -200,7 +201,7 @@ impl Session {
             code_tables: Vec::new(),
             waiting_code: code_tables::recorded(perf_maps),
             code_asked: Set::new(),
-            unwound: unwinding::Unwound::default(),
+            unwound: unwinding::Unwound::of(dumps),
             data: data_names::AccessedData::default(),
             trees: trees::Trees::default(),
             next_trees: trees::Trees::default(),

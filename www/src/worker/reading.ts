@@ -1,12 +1,15 @@
 // Reading a recording: the session says which bytes it wants next, and they are streamed to it.
 
 import type { Session } from "../generated/perftab_web.js";
-import { Opening, Rereading } from "../generated/perftab_web.js";
+import { KeptUnwinding, Opening, Rereading } from "../generated/perftab_web.js";
 import type { Progress, Query } from "../session/types.ts";
 import type { Part } from "./part_reader.ts";
 import { PartReader } from "./part_reader.ts";
 import type { Slices } from "./slices.ts";
 import { nextTask } from "./slices.ts";
+
+/** So many take some milliseconds. */
+const STACKS_AT_ONCE = 1000;
 
 /** A recording that is being read. */
 export class Reading {
@@ -44,10 +47,12 @@ export async function read(parts: readonly Part[], slices: Slices, underway: Und
   return session;
 }
 
-/** Reads the recording of a session once more and unwinds its stacks, if it `isOpen` then; whether any could be. */
+/** Unwinds the stacks of a session, if it `isOpen` at the end; whether any could be. The recording is read once more if need be. */
 export async function unwind(session: Session, parts: readonly Part[], slices: Slices, isOpen: () => void): Promise<boolean> {
   isOpen();
-  if (session.unwindHeld()) {
+  const kept = KeptUnwinding.of(session);
+  if (kept !== undefined) {
+    await unwindKept(kept, session, slices, isOpen);
     return true;
   }
   const unwinding = Rereading.unwinding(
@@ -55,6 +60,19 @@ export async function unwind(session: Session, parts: readonly Part[], slices: S
     parts.map(({ source }) => source),
   );
   return unwinding !== undefined && (await reread(unwinding, session, "unwinding", parts, slices, isOpen));
+}
+
+async function unwindKept(kept: KeptUnwinding, session: Session, slices: Slices, isOpen: () => void): Promise<void> {
+  try {
+    for (let progress = kept.step(STACKS_AT_ONCE); progress !== null; progress = kept.step(STACKS_AT_ONCE)) {
+      await slices.breathe({ stage: "unwinding", ...progress });
+    }
+    isOpen();
+  } catch (error) {
+    kept.free();
+    throw error;
+  }
+  kept.finish(session);
 }
 
 /** Reads the recording of a session once more for the branches that a query's filters leave. */

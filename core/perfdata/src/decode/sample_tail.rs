@@ -166,6 +166,11 @@ pub struct UserStack<'a> {
 }
 
 impl<'a> UserStack<'a> {
+    /// A copy that stands in no record.
+    pub fn of(bytes: &'a [u8], most: usize) -> Self {
+        Self { bytes, most, span: (0, 0) }
+    }
+
     /// `u64 size`, the bytes, and how many of them are valid. `all` is the whole tail.
     fn read(cursor: &mut Cursor<'a>, all: usize) -> Result<Self, DecodeError> {
         let start = all - cursor.rest().len();

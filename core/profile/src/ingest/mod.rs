@@ -19,6 +19,7 @@ mod event_names;
 mod events;
 mod funnel;
 mod held_bytes;
+mod kept_dumps;
 mod kernel;
 mod kernel_symbols;
 mod merge;
@@ -61,6 +62,7 @@ use crate::EmbeddedSymbols;
 use crate::Profile;
 
 pub use call_chain::Lookups;
+pub use kept_dumps::{KeptDumps, KeptReading};
 pub use unpack_ahead::{RecordsAhead, Rest, UnpackFailure, Unpacked, UnpackedChunk};
 pub use user_part::UserPart;
 pub use watch::{DumpUse, DumpWatcher, DumpedSample, SampleWatcher, StackDumps, WatchedSample};
@@ -90,6 +92,8 @@ pub struct WantedOfStream {
 pub struct Ingested {
     /// The columns.
     pub profile: Profile,
+    /// The copies of user stacks that its samples had.
+    pub dumps: KeptDumps,
     /// What was lost or is doubtful.
     pub warnings: Vec<Warning>,
     /// Symbols that travelled in it. They pass the gate as a file does.
@@ -139,7 +143,7 @@ impl Ingest {
                 merge,
                 time_order: TimeOrder::default(),
                 reader,
-                dumps: StackDumps::LeftOut,
+                dumps: StackDumps::Kept(Box::default()),
                 without_dump: Vec::new(),
             },
         }
@@ -245,9 +249,13 @@ impl Ingest {
             true => RecordCompression::Zstd,
             false => RecordCompression::None,
         };
-        let Records { mut time_order, mut reader, .. } = self.records;
+        let Records { mut time_order, mut reader, dumps, .. } = self.records;
         time_order.finish(&mut reader);
-        reader.finish(&time_order, compression)
+        let dumps = match dumps {
+            StackDumps::Kept(kept) => kept.end(),
+            _ => KeptDumps::default(),
+        };
+        reader.finish(&time_order, dumps, compression)
     }
 }
 
@@ -288,6 +296,10 @@ impl Records {
                 size = size - dump.len() + NO_STACK_DUMP.len();
                 let waits = match &mut self.dumps {
                     StackDumps::LeftOut => DumpUse::Done,
+                    StackDumps::Kept(kept) => {
+                        kept.keep(self.reader.dumped(entry.bytes).as_ref());
+                        DumpUse::Done
+                    }
                     StackDumps::Shown => DumpUse::Waits,
                     StackDumps::ShownAtOnce(watcher) => {
                         let sample = self.reader.dumped(entry.bytes);

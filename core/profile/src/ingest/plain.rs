@@ -19,7 +19,7 @@ use super::sample::{cpu_number, has_user_part};
 use super::tasks::OUTSIDE;
 use super::user_part::UserPart;
 use super::walker::Entry;
-use super::watch::DumpedSample;
+use super::watch::{DumpedSample, SampleKey};
 use crate::{EventId, Sample, Stacks};
 
 /// A plain sample.
@@ -102,7 +102,8 @@ impl Reader {
     /// What is left of a sample that was shown at once and has served; `None` if its turn is to come all the same, as it
     /// tells more than that a thread ran.
     pub(super) fn served(&self, sample: &DumpedSample<'_>) -> Option<PlainSample<'static>> {
-        let DumpedSample { time_nanos, pid, tid, event, cpu, weight, .. } = *sample;
+        let DumpedSample { key, pid, .. } = *sample;
+        let SampleKey { time_nanos, tid, event, cpu, weight } = key;
         let is_plain = time_nanos != 0
             && pid != OUTSIDE
             && SampledAt::is_always_running(self.events.attr(event));

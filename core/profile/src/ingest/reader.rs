@@ -38,7 +38,7 @@ use super::time_order::{TimeOrder, Timed};
 use super::walker::Entry;
 use super::warnings::Warnings;
 use super::watch::Replay;
-use super::{Ingested, RecordCompression};
+use super::{Ingested, KeptDumps, RecordCompression};
 use crate::{Identity, MappedFrom, Mark, MarkKind, Profile, PseudoFrame, StringId, WallClockTime};
 
 /// What reads records that are in order, and everything they change.
@@ -546,6 +546,7 @@ impl Reader {
     pub(super) fn finish(
         mut self,
         time_order: &TimeOrder,
+        dumps: KeptDumps,
         compression: RecordCompression,
     ) -> Ingested {
         self.finish_samples();
@@ -590,6 +591,6 @@ impl Reader {
         profile.frames.drop_index();
         profile.mappings.settle();
         let perf_maps = embedded.perf_maps;
-        Ingested { profile, warnings: warnings.finish(), symbols, perf_maps, compression }
+        Ingested { profile, dumps, warnings: warnings.finish(), symbols, perf_maps, compression }
     }
 }

@@ -12,6 +12,7 @@ use perftab_perfdata::format::record::{
 };
 
 use super::deferred::DeferredSamples;
+use super::kept_dumps::KeptDumps;
 use super::reader::Reader;
 use super::sample::cpu_number;
 use super::user_part::UserPart;
@@ -37,6 +38,8 @@ pub enum DumpUse {
 pub enum StackDumps {
     /// They are left out before samples wait for their turn.
     LeftOut,
+    /// So they are, and kept beside the profile.
+    Kept(Box<KeptDumps>),
     /// They wait with their samples: memory is that of two rounds of the recorder with all their copies, as far as
     /// there is room for them.
     Shown,
@@ -48,14 +51,20 @@ pub enum StackDumps {
 /// A sample with a copy of its stack before its turn.
 #[derive(Clone, Copy, Debug)]
 pub struct DumpedSample<'a> {
-    pub(super) time_nanos: u64,
+    pub(super) key: SampleKey,
     pub(super) pid: u32,
-    pub(super) tid: u32,
-    pub(super) event: EventId,
-    pub(super) cpu: u16,
-    pub(super) weight: u64,
     /// What follows the call chain.
     pub tail: SampleTail<'a>,
+}
+
+/// What tells a sample from others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SampleKey {
+    pub time_nanos: u64,
+    pub tid: u32,
+    pub event: EventId,
+    pub cpu: u16,
+    pub weight: u64,
 }
 
 /// Rows of one time that are looked at for a sample.
@@ -64,7 +73,14 @@ const MOST_OF_ONE_TIME: usize = 16;
 impl DumpedSample<'_> {
     /// Its row in the profile of the recording, if only one can be it.
     pub fn row_in(&self, profile: &Profile) -> Option<usize> {
-        let Self { time_nanos, tid, event, cpu, weight, .. } = *self;
+        self.key.row_in(profile)
+    }
+}
+
+impl SampleKey {
+    /// The row in the profile of the recording, if only one can be it.
+    pub fn row_in(&self, profile: &Profile) -> Option<usize> {
+        let Self { time_nanos, tid, event, cpu, weight } = *self;
         let samples = &profile.samples;
         let rows = samples.rows_at(time_nanos, MOST_OF_ONE_TIME)?;
         let is_it = |row: &usize| {
@@ -89,15 +105,14 @@ impl Reader {
             return None;
         }
         let (tail, _) = SampleTail::decode(&layout.tail, raw.tail, self.order);
-        Some(DumpedSample {
+        let key = SampleKey {
             time_nanos: raw.time_nanos?,
-            pid: raw.pid,
             tid: raw.tid,
             event,
             cpu: cpu_number(raw.cpu),
             weight: raw.period.unwrap_or(self.events.default_weight(event)),
-            tail,
-        })
+        };
+        Some(DumpedSample { key, pid: raw.pid, tail })
     }
 }
 

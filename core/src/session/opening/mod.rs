@@ -11,7 +11,7 @@ use perftab_perfdata::error::{DecodeError, DecodeErrorKind, Warning, WarningKind
 use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::text::grouped;
 use perftab_profile::ingest::{
-    Ingest, Ingested, Lookups, RecordCompression, SampleWatcher, StackDumps, Unpacked,
+    Ingest, Ingested, KeptDumps, Lookups, RecordCompression, SampleWatcher, StackDumps, Unpacked,
 };
 use wrapped::PackedRecording;
 
@@ -180,8 +180,8 @@ impl Opening {
         };
         let (warnings, symbols) = (vec![self.part_read()], Vec::new());
         let compression = RecordCompression::None;
-        let perf_maps = Vec::new();
-        let ingested = Ingested { profile, warnings, symbols, perf_maps, compression };
+        let (perf_maps, dumps) = (Vec::new(), KeptDumps::default());
+        let ingested = Ingested { profile, dumps, warnings, symbols, perf_maps, compression };
         Some(Session::new(ingested, self.format.clone()))
     }
 

@@ -117,7 +117,7 @@ pub(super) struct Numbered {
 }
 
 impl Walker {
-    /// Numbers what was walked, also in what is held of it.
+    /// Numbers what was walked.
     pub fn number(&mut self) -> Numbered {
         let mut done = std::mem::take(&mut self.done);
         // Stable: of two of a sample the last counts.
@@ -139,9 +139,6 @@ impl Walker {
             inner: Vec::new(),
         };
         let rows = done.iter().map(|it| (it.row, numbering.stack(it))).collect();
-        for held in &mut self.held {
-            held.walked.iter_mut().for_each(|frame| *frame = numbering.frame(*frame));
-        }
         let Numbering { frames, stacks, .. } = numbering;
         Numbered { frames, stacks, rows }
     }

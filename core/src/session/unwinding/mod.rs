@@ -1,12 +1,12 @@
 //! Stacks from copies of them: samples of `perf record --call-graph dwarf` have the registers and the innermost
 //! kilobytes of the user stack, and the files that ran tell how to walk these.
 //!
-//! Copies are too large to keep, so the recording is read once more ([`Replay`](super::Replay)), and each sample is shown
-//! to an [`Unwinding`]. A stack ends where a file lacks. When that file has come, it goes on: in the copy, if that was held, or else
-//! the same is done again for the samples that wait.
+//! An [`Unwinding`] walks the copies as they were kept when the recording was read ([`KeptDumps`]). Where they are too large
+//! for that, the recording is read once more ([`Replay`](super::Replay)), and each sample is shown to it. A stack ends where
+//! a file lacks. When that file has come, the same is done again for the samples that wait.
 //!
 //! ```text
-//! read ─▶ session.unwinding() ─▶ each sample again ─▶ session.take_unwound() ─▶ files for wanted DSOs ─▶ again
+//! read ─▶ session.unwinding() ─▶ each copy ─▶ session.take_unwound() ─▶ files for wanted DSOs ─▶ again
 //! ```
 
 mod chains;
@@ -29,9 +29,11 @@ use serde::Deserialize;
 
 use chains::Numbered;
 pub(super) use made_code::RuledCode;
-use walker::{Due, HeldWalk, Tables, Walker};
+use walker::{Due, Tables, Walker};
 
+use super::times::ScanStep;
 use super::{DumpUse, SampleWatcher, Session, StackDumps, WatchedSample};
+use perftab_profile::ingest::{KeptDumps, KeptReading};
 
 /// Where a stack that was unwound ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,8 +106,8 @@ pub(super) struct Unwound {
     guessed: CallerGuesses,
     /// By row. Whoever unwinds more of them has a share, and may be gone before that is taken in.
     rows: Rc<Vec<UnwoundRow>>,
-    /// Stacks that wait for a file, as far as there was room.
-    held: Vec<HeldWalk>,
+    /// Copies of stacks, if there was room for them.
+    kept: Rc<KeptDumps>,
     /// By row.
     derived: Vec<DerivedRow>,
     /// What the user is told of them.
@@ -113,6 +115,11 @@ pub(super) struct Unwound {
 }
 
 impl Unwound {
+    /// Nothing yet of these.
+    pub fn of(kept: KeptDumps) -> Self {
+        Self { kept: kept.into(), ..Self::default() }
+    }
+
     /// A file of a DSO has come.
     pub fn add_unwindable(&mut self, dso: DsoId) {
         self.unwindable.insert(dso);
@@ -186,12 +193,30 @@ impl StackEnd {
 }
 
 /// Stacks being unwound.
-pub struct Unwinding(Rc<RefCell<Option<Walker>>>);
+pub struct Unwinding {
+    walker: Rc<RefCell<Option<Walker>>>,
+    kept: Option<KeptReading>,
+}
 
 impl Unwinding {
+    /// Unwinds the copies that were kept when the recording was read, for about as long as so many samples take; `None`
+    /// if they were not: then a [`Replay`](super::Replay) shows them to [`Self::dumps`] and [`Self::watcher`].
+    pub fn unwind_kept(&mut self, samples: usize) -> Option<ScanStep<()>> {
+        let kept = self.kept.as_mut()?;
+        let mut walker = self.walker.borrow_mut();
+        for _ in 0..samples {
+            let Some(row) = kept.go_on() else { return Some(ScanStep::Done(())) };
+            if let Some(walker) = walker.as_mut().filter(|walker| walker.is_due(row)) {
+                walker.unwind_row(row, walker.profile.user_space_at(row), &kept.tail());
+            }
+        }
+        let (done, total) = kept.progress();
+        Some(ScanStep::More { done, total })
+    }
+
     /// What unwinds the copies that a [`Replay`](super::Replay) of the recording shows it.
     pub fn dumps(&self) -> StackDumps {
-        let walker = Rc::clone(&self.0);
+        let walker = Rc::clone(&self.walker);
         StackDumps::ShownAtOnce(Box::new(move |sample| match walker.borrow_mut().as_mut() {
             Some(walker) => walker.watch_dump(sample),
             None => DumpUse::Done,
@@ -200,7 +225,7 @@ impl Unwinding {
 
     /// What unwinds those that waited for the turn of their sample.
     pub fn watcher(&self) -> SampleWatcher {
-        let walker = Rc::clone(&self.0);
+        let walker = Rc::clone(&self.walker);
         Box::new(move |sample| {
             if let Some(walker) = walker.borrow_mut().as_mut() {
                 walker.watch(sample);
@@ -239,9 +264,9 @@ fn derived_rows(profile: &Profile) -> Vec<DerivedRow> {
 }
 
 impl Session {
-    /// Gives back what was kept of stacks that wait for files: none is looked for any more.
-    pub fn forget_held(&mut self) {
-        self.unwound.held = Vec::new();
+    /// Gives back the copies of stacks that were kept: no file comes any more.
+    pub fn forget_kept_dumps(&mut self) {
+        self.unwound.kept = Rc::default();
     }
 
     /// Whether callers are guessed where files do not tell; stacks follow when they are unwound next.
@@ -253,29 +278,13 @@ impl Session {
     /// wait for files that have come since. `None` if there are none.
     pub fn unwinding(&mut self) -> Option<Unwinding> {
         let due = self.due()?;
-        // They are walked anew.
-        self.unwound.held.retain(|held| !due.takes(Some(&held.row)));
         let walker = self.walker_of(due)?;
-        Some(Unwinding(Rc::new(Some(walker).into())))
-    }
-
-    /// Unwinds what can be without the recording: stacks that were kept when they stopped. False if that is not all, or
-    /// nothing.
-    pub fn unwind_held(&mut self) -> bool {
-        let Some(due) = self.due() else { return false };
-        let is_due = |row: &UnwoundRow| due.takes(Some(row));
-        let all = self.unwound.rows.iter().filter(|row| is_due(row)).count();
-        let held = self.unwound.held.iter().filter(|held| is_due(&held.row)).count();
-        if all == 0 || held < all {
-            return false;
-        }
-        let (due_now, rest): (Vec<HeldWalk>, _) =
-            std::mem::take(&mut self.unwound.held).into_iter().partition(|held| is_due(&held.row));
-        self.unwound.held = rest;
-        let Some(mut walker) = self.walker_of(due) else { return false };
-        due_now.into_iter().for_each(|held| walker.resume(held));
-        self.take_walker(walker);
-        true
+        // Code that a process made is gone through by time.
+        let kept = match walker.made.is_empty() {
+            true => self.unwound.kept.read(&self.profile),
+            false => None,
+        };
+        Some(Unwinding { walker: Rc::new(Some(walker).into()), kept })
     }
 
     /// What is due now that there are the files that there are.
@@ -294,7 +303,6 @@ impl Session {
         walker.due = due;
         walker.fresh = self.unwound.fresh.clone();
         walker.before = Rc::clone(&self.unwound.rows);
-        walker.held_bytes = self.unwound.held.iter().map(HeldWalk::size).sum();
         Some(walker)
     }
 
@@ -367,12 +375,7 @@ impl Session {
 
     /// Takes in what was unwound. Frames that are new are to be named.
     pub fn take_unwound(&mut self, unwinding: Unwinding) {
-        if let Some(walker) = unwinding.0.take() {
-            self.take_walker(walker);
-        }
-    }
-
-    fn take_walker(&mut self, mut walker: Walker) {
+        let Some(mut walker) = unwinding.walker.take() else { return };
         // Another one was taken in meanwhile: what this one has found is numbered otherwise.
         let is_of_this = Rc::ptr_eq(&walker.before, &self.unwound.rows)
             && Rc::ptr_eq(&walker.profile, &self.profile);
@@ -380,7 +383,7 @@ impl Session {
             return;
         }
         let Numbered { mut frames, mut stacks, rows: done } = walker.number();
-        let Walker { fresh, before, held, profile, guesses, .. } = walker;
+        let Walker { fresh, before, profile, guesses, .. } = walker;
         drop(profile);
         self.unwound.passes += 1;
         self.unwound.guessed = guesses;
@@ -395,7 +398,6 @@ impl Session {
         let profile = Rc::make_mut(&mut self.profile);
         self.unwound.rows = Rc::default();
         let mut rows = Rc::unwrap_or_clone(before);
-        self.unwound.held.extend(held);
         for (row, stack) in done {
             profile.samples.set_stack(row.row as usize, stack);
             rows.push(row);

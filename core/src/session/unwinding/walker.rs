@@ -21,8 +21,6 @@ use crate::session::{DumpUse, DumpedSample, WatchedSample};
 const SPARE_FRAMES: usize = 8;
 /// Signals that may have interrupted one another.
 const MAX_SIGNALS: u32 = 64;
-/// Bytes of copies that are kept of stacks that wait for a file: what is not kept is read once more.
-const MAX_HELD: usize = if usize::BITS == 32 { 32 << 20 } else { 128 << 20 };
 
 /// Bytes that stacks may have by default (`ulimit -s`).
 const MAX_STACK: u64 = 8 << 20;
@@ -47,9 +45,6 @@ pub(super) struct Walker {
     pub fresh: Set<DsoId>,
     pub before: Rc<Vec<UnwoundRow>>,
     pub(super) done: Vec<WalkedRow>,
-    /// Those of them that wait for a file, as far as there is room.
-    pub held: Vec<HeldWalk>,
-    pub held_bytes: usize,
     rules: Rules,
     places: FramePlaces,
     /// The frames of the stack that is being walked, innermost first.
@@ -70,28 +65,17 @@ struct Walk {
     signals: u32,
     /// Frames that it may have.
     most: usize,
-    /// Bytes that were to be copied.
-    copied: u32,
     /// The DSO where the first caller was guessed.
     guessed: Option<DsoId>,
 }
 
-/// A stack that waits for a file, with what is left of its copy.
-pub(super) struct HeldWalk {
-    pub row: UnwoundRow,
-    walk: Walk,
-    /// Innermost first; the last one is looked up again.
-    pub(super) walked: Box<[FrameId]>,
-    /// Where `bytes` begin.
-    start: u64,
-    bytes: Box<[u8]>,
-}
-
-impl HeldWalk {
-    /// Bytes of memory.
-    pub fn size(&self) -> usize {
-        size_of::<Self>() + self.walked.len() * size_of::<FrameId>() + self.bytes.len()
-    }
+/// Where a walk ended.
+struct Walked {
+    end: StackEnd,
+    /// The DSO where the first caller was guessed.
+    guessed: Option<DsoId>,
+    /// Bytes that were to be copied.
+    copied: u32,
 }
 
 /// Which samples are to be unwound.
@@ -170,8 +154,6 @@ impl Walker {
             fresh: Set::new(),
             before: Rc::default(),
             done: Vec::new(),
-            held: Vec::new(),
-            held_bytes: 0,
             rules: Rules::default(),
             places: FramePlaces::new(),
             walked: Vec::new(),
@@ -198,8 +180,13 @@ impl Walker {
         }
     }
 
+    /// Whether the stack of a row is to be unwound now.
+    pub fn is_due(&self, row: usize) -> bool {
+        self.due.takes(known_row(&self.before, row as u32))
+    }
+
     /// Unwinds the stack of a row, if there is a copy of it and it is due.
-    fn unwind_row(&mut self, row: usize, space: Option<Space>, tail: &SampleTail<'_>) {
+    pub fn unwind_row(&mut self, row: usize, space: Option<Space>, tail: &SampleTail<'_>) {
         if !has_copy(tail) {
             return;
         }
@@ -209,57 +196,8 @@ impl Walker {
             return;
         }
         let recorded = known.map_or(stack, |known| known.recorded);
-        let Some((end, walk)) = self.unwind(row, space, tail) else { return };
-        let row = UnwoundRow { row: row as u32, recorded, end, guessed: None };
-        match walk {
-            Some((walk, dump)) => self.finish(row, walk, &dump),
-            None => self.keep(row, 0),
-        }
-    }
-
-    /// Goes on with a stack that was held.
-    pub fn resume(&mut self, held: HeldWalk) {
-        let HeldWalk { mut row, mut walk, walked, start, bytes } = held;
-        self.addresses.clear();
-        self.walked.clear();
-        self.walked.extend_from_slice(&walked[..walked.len().saturating_sub(1)]);
-        let dump = StackCopy { start, bytes: &bytes };
-        row.end = self.walk(&mut walk, &dump);
-        self.finish(row, walk, &dump);
-    }
-
-    fn finish(&mut self, mut row: UnwoundRow, walk: Walk, dump: &StackCopy<'_>) {
-        let copied = walk.copied;
-        row.guessed = walk.guessed;
-        if row.guessed.is_none() {
-            self.hold(row, walk, dump);
-        }
-        self.keep(row, copied);
-    }
-
-    /// Keeps a stack that waits for a file that may come, with what of its copy callers may need.
-    fn hold(&mut self, row: UnwoundRow, walk: Walk, dump: &StackCopy<'_>) {
-        // Where a file is here and does not tell, another one seldom does: then the recording is read once more.
-        let StackEnd::NoTables(dso) = row.end else { return };
-        let dso = self.profile.dsos.get(dso);
-        if dso.identity.is_none() || !matches!(dso.kind, DsoKind::User | DsoKind::Vdso) {
-            return;
-        }
-        // A signal may have come from another stack, or what is behind the end of this one be in use.
-        let used = match walk.signals {
-            0 => walk.registers.stack_pointer().wrapping_sub(dump.start),
-            _ => 0,
-        };
-        let used = usize::try_from(used).unwrap_or(usize::MAX).min(dump.bytes.len());
-        let left = dump.bytes.len() - used;
-        if self.held_bytes + left > MAX_HELD {
-            return;
-        }
-        let (walked, bytes) = (self.walked.as_slice().into(), dump.bytes[used..].into());
-        let start = dump.start.wrapping_add(used as u64);
-        let held = HeldWalk { row, walk, walked, start, bytes };
-        self.held_bytes += held.size();
-        self.held.push(held);
+        let Some(Walked { end, guessed, copied }) = self.unwind(row, space, tail) else { return };
+        self.keep(UnwoundRow { row: row as u32, recorded, end, guessed }, copied);
     }
 
     /// The stack of a row is what was walked.
@@ -279,22 +217,25 @@ impl Walker {
         &self.addresses
     }
 
-    /// Walks a stack: where it ends, and how far it was walked. `None` if there is no copy of it.
-    fn unwind<'a>(
+    /// Walks a stack. `None` if there is no copy of it.
+    fn unwind(
         &mut self,
         row: usize,
         space: Option<Space>,
-        tail: &SampleTail<'a>,
-    ) -> Option<(StackEnd, Option<(Walk, StackCopy<'a>)>)> {
+        tail: &SampleTail<'_>,
+    ) -> Option<Walked> {
         self.walked.clear();
         self.addresses.clear();
         let UserStack { bytes, most, .. } = tail.user_stack?;
+        let copied = u32::try_from(most).unwrap_or(u32::MAX);
         let space = space?;
         let registers = tail.user_registers.filter(|it| it.abi == RegisterAbi::Bits64);
         let bits = AddressBits::up_to(self.profile.mappings.highest_in(space).unwrap_or(u64::MAX));
         let registers = registers
             .and_then(|known| Registers::new(self.machine, bits, |number| known.get(number)));
-        let Some(registers) = registers else { return Some((StackEnd::NoRegisters, None)) };
+        let Some(registers) = registers else {
+            return Some(Walked { end: StackEnd::NoRegisters, guessed: None, copied });
+        };
         let dump = StackCopy { start: registers.stack_pointer(), bytes };
         let row = self.profile.samples.get(row)?;
         let mut walk = Walk {
@@ -306,11 +247,10 @@ impl Walker {
             state: CodeState::Interrupted,
             signals: 0,
             most: bytes.len() / 8 + SPARE_FRAMES,
-            copied: u32::try_from(most).unwrap_or(u32::MAX),
             guessed: None,
         };
         let end = self.walk(&mut walk, &dump);
-        Some((end, Some((walk, dump))))
+        Some(Walked { end, guessed: walk.guessed, copied })
     }
 
     /// Walks a stack on; its user frames are in `walked` then.

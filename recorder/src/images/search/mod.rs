@@ -86,7 +86,7 @@ pub fn name_frames_with(
             }
         }
     }
-    search.session.forget_held();
+    search.session.forget_kept_dumps();
     search.find_supplementary(images)?;
     if args.vmlinux.is_none() {
         search.say_missing_kernels();
