@@ -2,7 +2,6 @@
 
 import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
 import { Chips } from "../shell/Chips.tsx";
 import { Icon } from "../shell/icons.tsx";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
@@ -10,12 +9,11 @@ import { coverageParts } from "../ledger/coverage.ts";
 import { namedAmong } from "../ledger/state.ts";
 import { Popover } from "../shell/Popover.tsx";
 import { listed } from "../open/answerable.ts";
-import type { Session } from "../session/client.ts";
-import type { CompareRequest, Coverage, SideTotal } from "../session/types.ts";
+import { ask } from "../session/ask.ts";
+import type { Coverage, SideTotal } from "../session/types.ts";
 import { event, namesGeneration, query, session } from "../state/app.ts";
 import { bytes, count, countSamples, seconds } from "../state/format.ts";
 import type { ComparisonState } from "../state/url.ts";
-import { latest } from "../views/latest.ts";
 import { setEvent } from "../views/index.ts";
 import type { SideWords } from "./state.ts";
 import {
@@ -51,24 +49,19 @@ export function CompareBar(): JSX.Element {
 
 /** Asks what each side has in all. */
 function useSides(): void {
-  const questions = useMemo(
-    () =>
-      latest<{ session: Session; request: CompareRequest }, [SideTotal, SideTotal]>({
-        ask: ({ session, request }, { signal }) => session.call("comparedSides", { request }, { signal }),
-        deliver: (sides) => {
-          comparedSides.value = sides;
-        },
-      }),
-    [],
-  );
   useSignalEffect(() => {
     void namesGeneration.value;
     const [present, asked] = [session.value, request.value];
     if (present === null || asked === null) {
       comparedSides.value = null;
-    } else {
-      questions.ask({ session: present, request: asked });
+      return;
     }
+    return ask(
+      ({ signal }) => present.call("comparedSides", { request: asked }, { signal }),
+      (sides) => {
+        comparedSides.value = sides;
+      },
+    );
   });
 }
 

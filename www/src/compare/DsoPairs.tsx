@@ -2,49 +2,37 @@
 
 import { signal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
 import { admitFiles } from "../ledger/admit.ts";
 import { serversFor } from "../ledger/debuginfod.ts";
 import { isAllowed, servers } from "../ledger/servers.ts";
 import { pickBinaries } from "../open/pick.ts";
-import type { Session } from "../session/client.ts";
-import type { CompareRequest, DsoPairRow, DsoRow } from "../session/types.ts";
+import { ask } from "../session/ask.ts";
+import type { DsoPairRow, DsoRow } from "../session/types.ts";
 import { dockOpen, event, namesGeneration, query, session } from "../state/app.ts";
 import { count, shortId } from "../state/format.ts";
 import { chipsOf } from "../shell/chips.ts";
 import { Icon } from "../shell/icons.tsx";
 import { narrow } from "../state/width.ts";
-import { latest } from "../views/latest.ts";
 import { fetchableForSecond, fetchForSecond } from "./second.ts";
 import { comparing, compareView, isInAddress, request, second } from "./state.ts";
 import { amount, howCompared, RELATION_WORDS } from "./words.ts";
-
-interface Question {
-  session: Session;
-  request: CompareRequest;
-  view: typeof compareView.value;
-}
 
 /** Kept while another answer is awaited. */
 const pairs = signal<readonly DsoPairRow[]>([]);
 
 export function DsoPairs(): JSX.Element {
-  const questions = useMemo(
-    () =>
-      latest<Question, DsoPairRow[]>({
-        ask: ({ session, ...question }, { signal }) => session.call("comparedDsos", question, { signal }),
-        deliver: (rows) => {
-          pairs.value = rows;
-        },
-      }),
-    [],
-  );
   useSignalEffect(() => {
     void namesGeneration.value;
-    const [present, asked] = [session.value, request.value];
-    if (present !== null && asked !== null) {
-      questions.ask({ session: present, request: asked, view: compareView.value });
+    const [present, asked, view] = [session.value, request.value, compareView.value];
+    if (present === null || asked === null) {
+      return;
     }
+    return ask(
+      ({ signal }) => present.call("comparedDsos", { request: asked, view }, { signal }),
+      (rows) => {
+        pairs.value = rows;
+      },
+    );
   });
   const rows = pairs.value;
   return (

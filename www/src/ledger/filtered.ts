@@ -2,11 +2,11 @@
 // which DSOs it is in. Asked for when these or the names change, never while a range is dragged.
 
 import { computed, effect, signal } from "@preact/signals";
+import { ask } from "../session/ask.ts";
 import type { DsoRow, FilteredCoverage, Query } from "../session/types.ts";
 import { coverage, dsos, info, namesGeneration, query, session } from "../state/app.ts";
 import { hasSingleSamples } from "../timeline/state.ts";
 import { dropsSamples } from "../state/steps.ts";
-import { latest } from "../views/latest.ts";
 import { coverageParts } from "./coverage.ts";
 
 /** What the ledger counts where filters act. */
@@ -35,15 +35,6 @@ export const partWords = computed(() => {
 
 /** Asks whenever filters or names change. Call once. */
 export function followFilters(): void {
-  const asking = latest<Query, FilteredCoverage | null>({
-    ask: async (asked, { signal }) => (await session.peek()?.call("filteredCoverage", { query: asked }, { signal })) ?? null,
-    deliver: (answer) => {
-      filtered.value = answer;
-    },
-    fail: () => {
-      filtered.value = null;
-    },
-  });
   const filters = computed(() => {
     const { range, processes, threads, cpus, comms, dsos, steps, inlines, unnamed } = query.value;
     const dropping = dropsSamples(query.value) ? { steps, inlines, unnamed } : {};
@@ -51,12 +42,18 @@ export function followFilters(): void {
   });
   effect(() => {
     void namesGeneration.value;
-    if (filters.value === null) {
-      asking.drop();
-      filtered.value = null;
-    } else {
-      asking.ask(query.peek());
+    const tell = (answer: FilteredCoverage | null): void => {
+      filtered.value = answer;
+    };
+    const asking = session.peek();
+    if (filters.value === null || asking === null) {
+      return tell(null);
     }
+    return ask(
+      ({ signal }) => asking.call("filteredCoverage", { query: query.peek() }, { signal }),
+      tell,
+      () => tell(null),
+    );
   });
 }
 

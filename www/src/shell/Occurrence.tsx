@@ -4,6 +4,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { ask } from "../session/ask.ts";
 import type { Occurrence, Runners, Subject } from "../session/types.ts";
 import { info, namesGeneration, query, session } from "../state/app.ts";
 import { count } from "../state/format.ts";
@@ -27,16 +28,12 @@ export function useOccurrence(subject: Subject | null): Occurrence | null {
       known.value = null;
       return;
     }
-    const abort = new AbortController();
-    asking.call("occurrence", { query: of, request: { subject: about, bins: BINS } }, { signal: abort.signal }).then(
+    return ask(
+      ({ signal }) => asking.call("occurrence", { query: of, request: { subject: about, bins: BINS } }, { signal }),
       (answer) => {
         known.value = answer;
       },
-      () => {
-        // Another question took its place, or the worker died and says so itself.
-      },
     );
-    return () => abort.abort();
   });
   return known.value;
 }

@@ -1,6 +1,7 @@
 // What is known of the selected call node: asked once for all that say something of it.
 
 import { computed, effect, signal } from "@preact/signals";
+import { ask } from "../session/ask.ts";
 import type { CallNodeAround } from "../session/types.ts";
 import { namesGeneration, query, selection, session, view } from "./app.ts";
 
@@ -22,27 +23,22 @@ export const selectedRow = computed(() => (view.value === "functions" ? selectio
 
 /** Asks whenever the selection, the query or the names change. Call once. */
 export function followSelection(): void {
-  let pending: AbortController | null = null;
   effect(() => {
     const callNode = selectedCallNode.value;
-    const asked = query.value;
+    const [asking, asked] = [session.value, query.value];
     void namesGeneration.value;
-    pending?.abort();
-    if (callNode === null || session.value === null) {
+    if (callNode === null || asking === null) {
       selectedCall.value = null;
       return;
     }
-    const abort = new AbortController();
-    pending = abort;
-    session.value
-      .call("callNode", { query: asked, callNode, most: MOST_SPOKEN }, { signal: abort.signal })
-      .then((answer) => {
+    return ask(
+      ({ signal }) => asking.call("callNode", { query: asked, callNode, most: MOST_SPOKEN }, { signal }),
+      (answer) => {
         selectedCall.value = answer;
-      })
-      .catch(() => {
-        if (!abort.signal.aborted) {
-          selectedCall.value = null;
-        }
-      });
+      },
+      () => {
+        selectedCall.value = null;
+      },
+    );
   });
 }

@@ -1,6 +1,7 @@
 // Which processes, threads and CPUs the event was sampled on, for menus and names of chips.
 
 import { computed, effect, signal } from "@preact/signals";
+import { ask } from "../session/ask.ts";
 import type { TaskRows } from "../session/types.ts";
 import { info, opened, phase, query, session } from "./app.ts";
 
@@ -23,7 +24,6 @@ export const threads = computed(() =>
 
 /** Asks once for each event of a profile, and again while more of it is read. Call once. */
 export function followEventTasks(): void {
-  let pending: AbortController | null = null;
   const event = computed(() => query.value.event);
   const isOpen = computed(() => phase.value.kind === "open");
   // What was known of less of the same profile stays until the answer comes.
@@ -36,19 +36,14 @@ export function followEventTasks(): void {
     const asked = event.value;
     const asking = session.value;
     void [read.value, opened.value];
-    pending?.abort();
     if (asking === null || !isOpen.value) {
       return;
     }
-    const abort = new AbortController();
-    pending = abort;
-    asking
-      .call("tasks", { event: asked }, { signal: abort.signal })
-      .then((answer) => {
+    return ask(
+      ({ signal }) => asking.call("tasks", { event: asked }, { signal }),
+      (answer) => {
         eventTasks.value = answer;
-      })
-      .catch(() => {
-        // Cancelled, or the worker died and says so itself.
-      });
+      },
+    );
   });
 }

@@ -2,6 +2,7 @@
 
 import { effect } from "@preact/signals";
 import { comparedSelection, comparing, compareView, request } from "../compare/state.ts";
+import { ask } from "../session/ask.ts";
 import type { Session } from "../session/client.ts";
 import type { Args, SearchResult } from "../session/types.ts";
 import { namesGeneration, phase, query, search, searchResult, searchStep, selection, session } from "./app.ts";
@@ -13,37 +14,30 @@ const PAUSE_MS = 80;
 let awaited = { text: "", by: 0 };
 
 export function followSearch(): void {
-  let pending: AbortController | null = null;
   effect(() => {
     const text = search.value;
     const asked = query.value;
     const compared = request.value === null ? null : { request: request.value, view: compareView.value };
     void namesGeneration.value;
     const asking = session.value;
-    pending?.abort();
     searchResult.value = null;
     searchStep.value = -1;
     if (text === "" || asking === null || phase.value.kind !== "open") {
       return;
     }
-    const abort = new AbortController();
-    pending = abort;
-    const timer = setTimeout(() => {
-      const { signal } = abort;
-      const found =
-        compared === null
+    return ask(
+      async ({ signal }) => {
+        // What is taken back meanwhile is not asked.
+        await new Promise((done) => setTimeout(done, PAUSE_MS));
+        return compared === null
           ? asking.call("search", { query: asked, text }, { signal })
           : searchBoth(asking, compared, text, signal);
-      found
-        .then((result) => {
-          searchResult.value = result;
-          takeAwaited(text);
-        })
-        .catch(() => {
-          // Cancelled, or the worker died and says so itself.
-        });
-    }, PAUSE_MS);
-    abort.signal.addEventListener("abort", () => clearTimeout(timer));
+      },
+      (result) => {
+        searchResult.value = result;
+        takeAwaited(text);
+      },
+    );
   });
 }
 

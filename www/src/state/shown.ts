@@ -1,6 +1,7 @@
 // How much of the event is shown, and what each filter and step takes away.
 
 import { computed, effect, signal } from "@preact/signals";
+import { ask } from "../session/ask.ts";
 import type { Query, RemovedSamples, ShownSamples } from "../session/types.ts";
 import { dsos, event, namesGeneration, phase, query, session } from "./app.ts";
 import { count } from "./format.ts";
@@ -55,30 +56,26 @@ export const filtersInWords = computed(() => `${count(filterCount.value)} ${filt
 
 /** Asks whenever the query or the names change. Call once. */
 export function followShown(): void {
-  let pending: AbortController | null = null;
   effect(() => {
     const asked = query.value;
     const asking = session.value;
     const all = event.value;
     // A function of an address may get a name that is another one's.
     void namesGeneration.value;
-    pending?.abort();
     if (asking === null || all === null || phase.value.kind !== "open") {
       shown.value = null;
-    } else if (isUnfiltered(asked)) {
+      return;
+    }
+    if (isUnfiltered(asked)) {
       const { samples, weight } = all;
       shown.value = { query: asked, answer: { samples, weight, allSamples: samples, allWeight: weight, removed: [] } };
-    } else {
-      const abort = new AbortController();
-      pending = abort;
-      asking
-        .call("shown", { query: asked }, { signal: abort.signal })
-        .then((answer) => {
-          shown.value = { query: asked, answer };
-        })
-        .catch(() => {
-          // Cancelled, or the worker died and says so itself.
-        });
+      return;
     }
+    return ask(
+      ({ signal }) => asking.call("shown", { query: asked }, { signal }),
+      (answer) => {
+        shown.value = { query: asked, answer };
+      },
+    );
   });
 }

@@ -1,13 +1,11 @@
 // Moments on the ruler: what was lost, and where programs began.
 
 import { effect, signal } from "@preact/signals";
-import type { Session } from "../session/client.ts";
+import { ask } from "../session/ask.ts";
 import type { Marks } from "../session/types.ts";
 import { phase, session } from "../state/app.ts";
 import { count } from "../state/format.ts";
-import { latest } from "../views/latest.ts";
 import { wholeTime } from "./state.ts";
-import type { TimeSpan } from "./time_window.ts";
 
 export const MARK = { lost: 0, exec: 1, fork: 2 } as const;
 
@@ -16,19 +14,18 @@ export const marks = signal<Marks | null>(null);
 
 /** Asks once for each profile. Call once. */
 export function followMarks(): void {
-  const rows = latest<{ session: Session; whole: TimeSpan }, Marks>({
-    ask: ({ session: asked, whole }, { signal }) => asked.call("marks", { start: whole.start, end: whole.end }, { signal }),
-    deliver: (answer) => {
-      marks.value = answer;
-    },
-  });
   effect(() => {
     const [asked, whole] = [session.value, wholeTime.value];
     marks.value = null;
-    rows.drop();
-    if (asked !== null && whole !== null && phase.value.kind === "open") {
-      rows.ask({ session: asked, whole });
+    if (asked === null || whole === null || phase.value.kind !== "open") {
+      return;
     }
+    return ask(
+      ({ signal }) => asked.call("marks", { start: whole.start, end: whole.end }, { signal }),
+      (answer) => {
+        marks.value = answer;
+      },
+    );
   });
 }
 

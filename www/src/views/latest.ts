@@ -4,7 +4,7 @@
 // asked before the worker has stopped only the newest is kept. So a drag that asks sixty times a second costs the worker no
 // more than it can answer, nothing stale is ever shown, and nobody waits for a tree that nobody wants any more.
 
-import { Cancelled, WorkerDied } from "../session/client.ts";
+import { answered } from "../session/ask.ts";
 
 export interface Latest<Question> {
   ask(question: Question): void;
@@ -25,24 +25,15 @@ export function latest<Question, Answer>(handlers: QuestionHandlers<Question, An
   let waiting: { question: Question } | null = null;
 
   async function run(question: Question): Promise<void> {
-    const abort = new AbortController();
-    running = abort;
-    try {
-      const answer = await handlers.ask(question, abort);
-      if (!abort.signal.aborted) {
-        handlers.deliver(answer, question);
-      }
-    } catch (error) {
-      if (!abort.signal.aborted && !(error instanceof Cancelled) && !(error instanceof WorkerDied)) {
-        handlers.fail?.(error, question);
-      }
-    } finally {
-      running = null;
-      if (waiting !== null) {
-        const next = waiting.question;
-        waiting = null;
-        void run(next);
-      }
+    running = new AbortController();
+    const deliver = (answer: Answer): void => handlers.deliver(answer, question);
+    const fail = (error: unknown): void => handlers.fail?.(error, question);
+    await answered((abort) => handlers.ask(question, abort), { deliver, fail }, running);
+    running = null;
+    if (waiting !== null) {
+      const next = waiting.question;
+      waiting = null;
+      void run(next);
     }
   }
 

@@ -5,12 +5,12 @@
 // queries what is selected is remembered as texts and frames of its path.
 
 import { batch, effect } from "@preact/signals";
+import { ask } from "../session/ask.ts";
 import type { Session } from "../session/client.ts";
-import type { CallNodeDetail, Facts, Place, Query } from "../session/types.ts";
+import type { CallNodeDetail, Facts, Place } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { namesGeneration, query, selection, session, zoomRoot } from "../state/app.ts";
 import { detail, selectedCallNode } from "../state/detail.ts";
-import { latest } from "./latest.ts";
 
 class RememberedPlace {
   place: Place | null = null;
@@ -38,18 +38,8 @@ class RememberedPlace {
 const selected = new RememberedPlace();
 const zoomed = new RememberedPlace();
 
-interface ZoomQuestion {
-  session: Session;
-  query: Query;
-  callNode: number;
-}
-
 /** Remembers what is selected and zoomed into. Call once. */
 export function followPlaces(): void {
-  const zoomDetails = latest<ZoomQuestion, CallNodeDetail | null>({
-    ask: ({ session, query, callNode }, { signal }) => session.call("callNodeDetail", { query, callNode }, { signal }),
-    deliver: (known) => zoomed.remember(known),
-  });
   effect(() => {
     void namesGeneration.value;
     void query.value;
@@ -66,10 +56,12 @@ export function followPlaces(): void {
     const asked = session.peek();
     zoomed.await(callNode);
     if (callNode === ALL || asked === null) {
-      zoomDetails.drop();
-    } else {
-      zoomDetails.ask({ session: asked, query: of, callNode });
+      return;
     }
+    return ask(
+      ({ signal }) => asked.call("callNodeDetail", { query: of, callNode }, { signal }),
+      (known) => zoomed.remember(known),
+    );
   });
 }
 

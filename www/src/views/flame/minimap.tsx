@@ -3,16 +3,14 @@
 import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Session } from "../../session/client.ts";
+import { ask } from "../../session/ask.ts";
 import type { FlameGraph } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
 import { namesGeneration, session } from "../../state/app.ts";
 import { themeGeneration } from "../../state/theme.ts";
-import { latest } from "../latest.ts";
 import type { Colouring } from "./colouring.ts";
 import { fillOf } from "./colouring.ts";
 import { rowRange } from "./hit_test.ts";
-import type { Answer, Layout } from "./host.ts";
 import type { FlameModel } from "./model.ts";
 import type { Palette } from "./palette.ts";
 import { readPalette } from "./palette.ts";
@@ -25,11 +23,6 @@ const HEIGHT = 40;
 /** Opacity of what is out of sight below. */
 const OUT_OF_SIGHT = 0.35;
 
-interface Question {
-  session: Session;
-  layout: Layout;
-}
-
 export function Minimap({ model }: { model: FlameModel }): JSX.Element | null {
   const laid = model.laid.value;
   const view = model.view.value;
@@ -39,23 +32,19 @@ export function Minimap({ model }: { model: FlameModel }): JSX.Element | null {
 function WholeGraph({ model, laid, view }: { model: FlameModel; laid: LaidOutGraph; view: View }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [all, setAll] = useState<FlameGraph | null>(null);
-  const questions = useMemo(
-    () =>
-      latest<Question, Answer>({
-        ask: ({ session, layout }, { signal }) => layout.ask(session, { signal }),
-        deliver: ({ graph }) => setAll(graph),
-      }),
-    [],
-  );
   useSignalEffect(() => {
     void namesGeneration.value;
     const widthPx = Math.round(model.width.value);
     const layout = widthPx > 0 ? model.host.map(widthPx) : null;
-    if (session.value !== null && layout !== null) {
-      questions.ask({ session: session.value, layout });
+    const asked = session.value;
+    if (asked === null || layout === null) {
+      return;
     }
+    return ask(
+      ({ signal }) => layout.ask(asked, { signal }),
+      ({ graph }) => setAll(graph),
+    );
   });
-  useEffect(() => () => questions.drop(), [questions]);
   const theme = themeGeneration.value;
   const palette = useMemo(() => readPalette(devicePixelRatio), [theme]);
   const width = model.width.value;

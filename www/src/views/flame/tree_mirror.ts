@@ -1,38 +1,20 @@
 // What assistive technology is told of a graph of a call tree: asked for whenever the selection is another one.
 
 import { useSignalEffect } from "@preact/signals";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Session } from "../../session/client.ts";
-import type { CallNodeAround, Query } from "../../session/types.ts";
+import { useState } from "preact/hooks";
+import { ask } from "../../session/ask.ts";
 import { ALL } from "../../session/types.ts";
 import { dsos, namesGeneration, query, selection, session } from "../../state/app.ts";
 import { MOST_SPOKEN, selectedCall } from "../../state/detail.ts";
-import { latest } from "../latest.ts";
 import type { MirrorData, MirrorItem } from "./mirror_items.ts";
 import { mirrorItems } from "./mirror_items.ts";
 import type { FlameModel } from "./model.ts";
-
-interface Question {
-  session: Session;
-  query: Query;
-  callNode: number;
-}
 
 export type TreeNeighbours = Pick<MirrorData, "path" | "siblings" | "children">;
 
 /** The call that keys are on, what leads to it, what is beside it and what it calls; null while that is asked. */
 export function useTreeNeighbours(model: FlameModel): TreeNeighbours | null {
   const [data, setData] = useState<TreeNeighbours | null>(null);
-  const questions = useMemo(
-    () =>
-      latest<Question, CallNodeAround | null>({
-        ask: ({ session, query, callNode }, { signal }) =>
-          session.call("callNode", { query, callNode, most: MOST_SPOKEN }, { signal }),
-        deliver: setData,
-        // Names came meanwhile, and the graph of these is asked about next. Until then the tree stays as it was.
-      }),
-    [],
-  );
   const { host } = model;
   useSignalEffect(() => {
     void namesGeneration.value;
@@ -42,20 +24,16 @@ export function useTreeNeighbours(model: FlameModel): TreeNeighbours | null {
     const of = host.query.value;
     const asked = session.value;
     if (asked === null || of === null || model.laid.value === null) {
-      questions.drop();
-      setData(null);
-    } else if (callNode === selected && host.selection === selection && of === query.value) {
+      return setData(null);
+    }
+    if (callNode === selected && host.selection === selection && of === query.value) {
       // The page's own selection, which is asked about already. Until it is answered the tree stays as it was:
       // a tree without items would be spoken as one that was closed.
-      questions.drop();
-      if (selectedCall.value !== null) {
-        setData(selectedCall.value);
-      }
-    } else {
-      questions.ask({ session: asked, query: of, callNode });
+      return selectedCall.value === null ? undefined : setData(selectedCall.value);
     }
+    // Where names came meanwhile, the graph of these is asked about next. Until then the tree stays as it was.
+    return ask(({ signal }) => asked.call("callNode", { query: of, callNode, most: MOST_SPOKEN }, { signal }), setData);
   });
-  useEffect(() => () => questions.drop(), [questions]);
   return data;
 }
 

@@ -3,14 +3,13 @@
 // It is asked of the session as a time order of a nanosecond, which folds nothing however little of the time is in sight.
 
 import { effect, signal, untracked } from "@preact/signals";
-import type { Session } from "../../session/client.ts";
-import type { FlameGraph, Query } from "../../session/types.ts";
+import { ask } from "../../session/ask.ts";
+import type { FlameGraph } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
 import { namesGeneration, phase, session } from "../../state/app.ts";
 import type { Instant } from "../../timeline/state.ts";
 import { chosenInstant, hasSingleSamples, pointedInstant, stackWords, timeCursor } from "../../timeline/state.ts";
 import { spokenName } from "../forced_name.tsx";
-import { latest } from "../latest.ts";
 import { callees, thread } from "./time_host.ts";
 
 /** Wide enough for every name. */
@@ -28,23 +27,6 @@ export interface StackAt {
 /** Of the pointer, as soon as it is known; null while it is elsewhere. */
 export const stackAtPointer = signal<StackAt | null>(null);
 
-interface Question {
-  session: Session;
-  query: Query;
-  instant: Instant & { tid: number };
-  tell: (stack: StackAt) => void;
-}
-
-const asking = () =>
-  latest<Question, FlameGraph>({
-    ask: ({ session, query, instant: { time, tid } }, { signal }) => {
-      const start = Math.floor(time);
-      const window = { thread: tid, start, end: start + 1, widthPx: WIDTH_PX, minPx: 0, search: "" };
-      return session.call("timeOrder", { query, window }, { signal });
-    },
-    deliver: (graph, { instant, tell }) => tell({ ...instant, calls: callsOf(graph) }),
-  });
-
 /** The first row is the thread. */
 function callsOf(graph: FlameGraph): StackAt["calls"] {
   return Array.from({ length: Math.max(0, graph.depths - 1) }, (_, above) => {
@@ -61,48 +43,51 @@ function callsOf(graph: FlameGraph): StackAt["calls"] {
 
 /** Asks for stacks while time is pointed at; `choose` gets that of an instant that is clicked. The answer ends it. */
 export function followInstants(choose: (stack: StackAt) => void): () => void {
-  const [pointed, chosen, spoken] = [asking(), asking(), asking()];
-  const ask = (to: typeof pointed, instant: Instant, tell: (stack: StackAt) => void): void => {
+  const askFor = (instant: Instant, tell: (stack: StackAt) => void): (() => void) | undefined => {
     void namesGeneration.value;
     const [asked, query, tid] = [session.value, callees.value, instant.tid ?? thread.value];
-    if (asked !== null && tid !== null && phase.value.kind === "open" && hasSingleSamples.value) {
-      untracked(() => to.ask({ session: asked, query, instant: { time: instant.time, tid }, tell }));
+    if (asked === null || tid === null || phase.value.kind !== "open" || !hasSingleSamples.value) {
+      return undefined;
     }
+    const start = Math.floor(instant.time);
+    const window = { thread: tid, start, end: start + 1, widthPx: WIDTH_PX, minPx: 0, search: "" };
+    return ask(
+      ({ signal }) => asked.call("timeOrder", { query, window }, { signal }),
+      (graph) => tell({ time: instant.time, tid, calls: callsOf(graph) }),
+    );
   };
   // What was clicked before means nothing here.
   let before = chosenInstant.peek();
   const stops = [
     effect(() => {
       const at = pointedInstant.value;
-      if (at === null) {
-        pointed.drop();
-        stackAtPointer.value = null;
-      } else {
-        ask(pointed, at, (stack) => {
+      if (at !== null) {
+        return askFor(at, (stack) => {
           stackAtPointer.value = stack;
         });
       }
+      stackAtPointer.value = null;
+      return undefined;
     }),
     effect(() => {
       const at = chosenInstant.value;
-      if (at !== null && at !== before) {
-        untracked(() => ask(chosen, at, choose));
-        before = at;
+      if (at === null || at === before) {
+        return undefined;
       }
+      before = at;
+      return untracked(() => askFor(at, choose));
     }),
     effect(() => {
       const time = timeCursor.value;
-      if (time !== null) {
-        ask(spoken, { time, tid: null }, ({ calls }) => {
-          const words = calls.slice(-SPOKEN).map(({ name }) => name);
-          stackWords.value = { time, words: words.length === 0 ? "not sampled" : words.reverse().join(", called by ") };
-        });
+      if (time === null) {
+        return undefined;
       }
+      return askFor({ time, tid: null }, ({ calls }) => {
+        const words = calls.slice(-SPOKEN).map(({ name }) => name);
+        stackWords.value = { time, words: words.length === 0 ? "not sampled" : words.reverse().join(", called by ") };
+      });
     }),
     () => {
-      for (const each of [pointed, chosen, spoken]) {
-        each.drop();
-      }
       stackAtPointer.value = null;
       stackWords.value = null;
     },
