@@ -84,10 +84,10 @@ function Head(): JSX.Element {
       <span class="push-right" />
       <Segmented
         label="What is compared"
-        value={changeKey}
+        choice={changeKey}
         choices={[
-          { value: "self", label: "Self" },
-          { value: "total", label: "Total" },
+          ["self", "Self"],
+          ["total", "Total"],
         ]}
       />
       <label class="choice">

@@ -8,17 +8,18 @@ import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { coverageParts } from "../ledger/coverage.ts";
 import { namedAmong } from "../ledger/state.ts";
 import { Popover } from "../shell/Popover.tsx";
+import { Segmented } from "../shell/Segmented.tsx";
 import { listed } from "../open/answerable.ts";
 import { ask } from "../session/ask.ts";
 import type { Coverage, SideTotal } from "../session/types.ts";
 import { event, namesGeneration, query, session } from "../state/app.ts";
 import { bytes, count, countSamples, seconds } from "../state/format.ts";
-import type { ComparisonState } from "../state/url.ts";
 import { setEvent } from "../views/index.ts";
 import type { SideWords } from "./state.ts";
 import {
   commonEvents,
   comparedSides,
+  compareView,
   comparing,
   hasTimes,
   request,
@@ -147,33 +148,20 @@ function EventChoice(): JSX.Element | null {
   );
 }
 
-const BASES: readonly { value: ComparisonState["basis"]; label: string }[] = [
-  { value: "share", label: "Share of total" },
-  { value: "per-second", label: "Per second" },
-  { value: "raw", label: "Raw weight" },
-];
-
 function BasisChoice(): JSX.Element {
   return (
     <span class="basis-choice push-right">
       <span class="ink-mute">Compare</span>
-      <span class="segmented" role="group" aria-label="Compare">
-        {BASES.map(({ value, label }) => {
-          const lacksTimes = value === "per-second" && !hasTimes.value;
-          return (
-            <button
-              key={value}
-              type="button"
-              aria-pressed={comparing.value?.basis === value}
-              disabled={lacksTimes}
-              title={lacksTimes ? "One side has no timestamps" : undefined}
-              onClick={() => setComparison({ basis: value })}
-            >
-              {label}
-            </button>
-          );
-        })}
-      </span>
+      <Segmented
+        label="Compare"
+        value={compareView.value.basis}
+        choices={[
+          ["share", "Share of total"],
+          ["per-second", "Per second", hasTimes.value ? undefined : "One side has no timestamps"],
+          ["raw", "Raw weight"],
+        ]}
+        onChoose={(basis) => setComparison({ basis })}
+      />
     </span>
   );
 }

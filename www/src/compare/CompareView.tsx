@@ -9,6 +9,7 @@ import { Banner } from "../shell/Banner.tsx";
 import { Logo } from "../shell/icons.tsx";
 import { MainMenu } from "../shell/MainMenu.tsx";
 import { SearchField } from "../shell/SearchField.tsx";
+import { Segmented } from "../shell/Segmented.tsx";
 import { Splitter } from "../shell/Splitter.tsx";
 import { StatusBar } from "../shell/StatusBar.tsx";
 import { WorkBar } from "../shell/TopBar.tsx";
@@ -25,7 +26,7 @@ import { CompareGraph } from "./CompareGraph.tsx";
 import { CompareTree, showLargestChange } from "./CompareTree.tsx";
 import { DsoPairs } from "./DsoPairs.tsx";
 import { CHANGES, changesHeight, setChangesHeight } from "./layout.ts";
-import { comparing, setComparison, stopComparing } from "./state.ts";
+import { compareView, comparing, setComparison, stopComparing } from "./state.ts";
 
 export function CompareView(): JSX.Element {
   useSignalEffect(() => {
@@ -190,18 +191,16 @@ function WidthChoice(): JSX.Element {
   return (
     <div class="view-options">
       <span class="ink-mute">Width</span>
-      <span class="segmented" role="group" aria-label="Width">
-        {(["before", "after", "both"] as const).map((width) => (
-          <button
-            key={width}
-            type="button"
-            aria-pressed={comparing.value?.width === width}
-            onClick={() => setComparison({ width })}
-          >
-            {{ before: "Before", after: "After", both: "Both" }[width]}
-          </button>
-        ))}
-      </span>
+      <Segmented
+        label="Width"
+        value={compareView.value.width}
+        choices={[
+          ["before", "Before"],
+          ["after", "After"],
+          ["both", "Both"],
+        ]}
+        onChoose={(width) => setComparison({ width })}
+      />
     </div>
   );
 }

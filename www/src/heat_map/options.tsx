@@ -6,6 +6,7 @@ import { threads } from "../state/event_tasks.ts";
 import { count } from "../state/format.ts";
 import { Icon } from "../shell/icons.tsx";
 import { Popover } from "../shell/Popover.tsx";
+import { Segmented } from "../shell/Segmented.tsx";
 import { setEvent, setThreads } from "../views/query_steps.ts";
 import type { Rows } from "./grid.ts";
 import { periodFor, timeOfCell } from "./grid.ts";
@@ -24,37 +25,25 @@ export function HeatMapOptions(): JSX.Element {
   const period = periodFor(timeInSight.value);
   return (
     <div class="view-options heat-options">
-      <span class="choice-label" id="heat-row">
-        Row
-      </span>
-      <div class="segmented" role="group" aria-labelledby="heat-row">
-        {ROWS.map((each) => (
-          <button
-            key={each}
-            type="button"
-            aria-pressed={rows.value === each}
-            onClick={() => {
-              rows.value = each;
-            }}
-          >
-            {roundTime(timeOfCell({ period, rows: each }))}
-          </button>
-        ))}
-      </div>
-      <div class="segmented" role="group" aria-label="What is counted">
-        <button type="button" aria-pressed={!isOff} onClick={() => isOff && setEvent(0)}>
-          Samples
-        </button>
-        <button
-          type="button"
-          aria-pressed={isOff}
-          disabled={offCpu === -1}
-          {...(offCpu === -1 ? { title: NO_OFF_CPU } : {})}
-          onClick={() => setEvent(offCpu)}
-        >
-          Off-CPU
-        </button>
-      </div>
+      <span class="choice-label">Row</span>
+      <Segmented
+        label="Row"
+        choice={rows}
+        choices={ROWS.map((each) => [each, roundTime(timeOfCell({ period, rows: each }))] as const)}
+      />
+      <Segmented
+        label="What is counted"
+        value={isOff ? "off-cpu" : "samples"}
+        choices={[
+          ["samples", "Samples"],
+          ["off-cpu", "Off-CPU", offCpu === -1 ? NO_OFF_CPU : undefined],
+        ]}
+        onChoose={(what) => {
+          if (what === "off-cpu" || isOff) {
+            setEvent(what === "off-cpu" ? offCpu : 0);
+          }
+        }}
+      />
       <Threads />
     </div>
   );

@@ -8,10 +8,10 @@ export function ScopeChoice(): JSX.Element {
   return (
     <Segmented
       label="What to share"
-      value={scope}
+      choice={scope}
       choices={[
-        { value: "whole", label: "Whole profile" },
-        { value: "shown", label: "What is shown" },
+        ["whole", "Whole profile"],
+        ["shown", "What is shown"],
       ]}
     />
   );

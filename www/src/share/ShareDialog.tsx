@@ -15,11 +15,11 @@ export function ShareDialog(): JSX.Element | null {
   const tabs = (
     <Segmented
       label="How to share"
-      value={shareTab}
+      choice={shareTab}
       choices={[
-        { value: "link", label: "Link" },
-        { value: "page", label: "Page" },
-        { value: "export", label: "Export" },
+        ["link", "Link"],
+        ["page", "Page"],
+        ["export", "Export"],
       ]}
     />
   );

@@ -63,11 +63,11 @@ export function ThemeChoice(): JSX.Element {
   return (
     <Segmented
       label="Theme"
-      value={theme}
+      choice={theme}
       choices={[
-        { value: "system", label: "System" },
-        { value: "light", label: "Light" },
-        { value: "dark", label: "Dark" },
+        ["system", "System"],
+        ["light", "Light"],
+        ["dark", "Dark"],
       ]}
     />
   );
@@ -77,10 +77,10 @@ function DensityChoice(): JSX.Element {
   return (
     <Segmented
       label="Row spacing"
-      value={density}
+      choice={density}
       choices={[
-        { value: "compact", label: "Compact" },
-        { value: "comfortable", label: "Comfortable" },
+        ["compact", "Compact"],
+        ["comfortable", "Comfortable"],
       ]}
     />
   );
@@ -91,10 +91,10 @@ function SingleKeysChoice(): JSX.Element {
   return (
     <Segmented
       label="Single-key shortcuts"
-      value={singleKeys}
+      choice={singleKeys}
       choices={[
-        { value: "on", label: "On" },
-        { value: "off", label: "Off" },
+        ["on", "On"],
+        ["off", "Off"],
       ]}
     />
   );

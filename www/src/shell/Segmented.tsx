@@ -3,25 +3,35 @@
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 
-interface SegmentedProps<T extends string> {
+export interface ChoiceProps<T extends string | number> {
   label: string;
-  value: Signal<T>;
-  choices: readonly { value: T; label: string }[];
+  /** What it is, its words, and why it cannot be had now. */
+  choices: readonly (readonly [value: T, words: string, why?: string | undefined])[];
+  /** Either the signal that keeps it, or what it is and what becomes of another one. */
+  choice?: Signal<T>;
+  value?: T;
+  onChoose?: (value: T) => void;
 }
 
-export function Segmented<T extends string>({ label, value, choices }: SegmentedProps<T>): JSX.Element {
+export function Segmented<T extends string | number>({ label, choices, choice, value, onChoose }: ChoiceProps<T>): JSX.Element {
+  const present = choice?.value ?? value;
   return (
     <span class="segmented" role="group" aria-label={label}>
-      {choices.map((choice) => (
+      {choices.map(([each, words, why]) => (
         <button
-          key={choice.value}
+          key={each}
           type="button"
-          aria-pressed={value.value === choice.value}
+          aria-pressed={each === present}
+          disabled={why !== undefined}
+          title={why}
           onClick={() => {
-            value.value = choice.value;
+            onChoose?.(each);
+            if (choice) {
+              choice.value = each;
+            }
           }}
         >
-          {choice.label}
+          {words}
         </button>
       ))}
     </span>

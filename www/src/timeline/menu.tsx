@@ -3,6 +3,8 @@
 import type { JSX } from "preact";
 import { Icon } from "../shell/icons.tsx";
 import { Popover } from "../shell/Popover.tsx";
+import type { ChoiceProps } from "../shell/Segmented.tsx";
+import { Segmented } from "../shell/Segmented.tsx";
 import type { TrackBy, TrackSort } from "../session/types.ts";
 import type { TimelineModel } from "./model.ts";
 import { hiddenTracks, setTrackKind, trackKind, trackKinds, trackOrder } from "./state.ts";
@@ -36,14 +38,7 @@ export function TimelineMenu({ model, onCollapse }: { model: TimelineModel; onCo
               onChoose={setTrackKind}
             />
           )}
-          <Choices
-            label="Sort by"
-            value={trackOrder.value}
-            choices={ORDERS}
-            onChoose={(order) => {
-              trackOrder.value = order;
-            }}
-          />
+          <Choices label="Sort by" choice={trackOrder} choices={ORDERS} />
           {row && (
             <button
               type="button"
@@ -97,24 +92,10 @@ export function TimelineMenu({ model, onCollapse }: { model: TimelineModel; onCo
   );
 }
 
-interface ChoicesProps<T extends string> {
-  label: string;
-  value: T;
-  choices: readonly (readonly [T, string])[];
-  onChoose: (value: T) => void;
-}
-
-function Choices<T extends string>({ label, value, choices, onChoose }: ChoicesProps<T>): JSX.Element {
+function Choices<T extends string>(props: ChoiceProps<T>): JSX.Element {
   return (
     <div class="menu-row">
-      <span>{label}</span>
-      <span class="segmented" role="group" aria-label={label}>
-        {choices.map(([each, words]) => (
-          <button key={each} type="button" aria-pressed={each === value} onClick={() => onChoose(each)}>
-            {words}
-          </button>
-        ))}
-      </span>
+      <span>{props.label}</span> <Segmented {...props} />
     </div>
   );
 }

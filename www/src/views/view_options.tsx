@@ -1,9 +1,10 @@
 // The options of the view that is shown, at the right of the tabs: what is changed often stands there, the rest is in
 // the menu behind the dots.
 
-import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Popover } from "../shell/Popover.tsx";
+import type { ChoiceProps } from "../shell/Segmented.tsx";
+import { Segmented } from "../shell/Segmented.tsx";
 import { groupBy, hasAccesses, query, shownGroup, view } from "../state/app.ts";
 import { step } from "../state/history.ts";
 import type { DataGroup, FunctionGroup } from "../state/url.ts";
@@ -170,35 +171,6 @@ function More({ parts }: { parts: readonly Part[] }): JSX.Element {
       )}
     </Popover>
   );
-}
-
-interface SegmentedProps<T extends string> {
-  label: string;
-  value: T;
-  choices: readonly (readonly [T, string])[];
-  onChoose: (value: T) => void;
-}
-
-/** A few choices side by side, one of them on. */
-function Segmented<T extends string>({ label, value, choices, onChoose }: SegmentedProps<T>): JSX.Element {
-  return (
-    <div class="segmented" role="group" aria-label={label}>
-      {choices.map(([each, words]) => (
-        <button key={each} type="button" aria-pressed={each === value} onClick={() => onChoose(each)}>
-          {words}
-        </button>
-      ))}
-    </div>
-  );
-}
-
-interface ChoiceProps<T extends string> {
-  label: string;
-  choices: readonly (readonly [T, string])[];
-  /** Either the signal that keeps it, or what it is and what becomes of another one. */
-  choice?: Signal<T>;
-  value?: T;
-  onChoose?: (value: T) => void;
 }
 
 export function Choice<T extends string>({ label, choices, choice, value, onChoose }: ChoiceProps<T>): JSX.Element {
