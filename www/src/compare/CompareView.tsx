@@ -6,19 +6,15 @@ import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { namedPercent, parts } from "../ledger/state.ts";
 import { UnsafeBanner } from "../ledger/UnsafeBanner.tsx";
 import { Banner } from "../shell/Banner.tsx";
-import { Logo } from "../shell/icons.tsx";
-import { MainMenu } from "../shell/MainMenu.tsx";
 import { SearchField } from "../shell/SearchField.tsx";
 import { Segmented } from "../shell/Segmented.tsx";
 import { Splitter } from "../shell/Splitter.tsx";
 import { StatusBar } from "../shell/StatusBar.tsx";
-import { WorkBar } from "../shell/TopBar.tsx";
-import { tabKeys } from "../shell/tab_keys.ts";
+import { BarFrame } from "../shell/TopBar.tsx";
+import { Tabs } from "../shell/Tabs.tsx";
 import { showView } from "../shell/ViewTabs.tsx";
 import { Warnings } from "../shell/Warnings.tsx";
-import { shareOpen } from "../share/links.ts";
 import { dockOpen, opened, view } from "../state/app.ts";
-import { keyOf, withKey } from "../state/commands.ts";
 import { narrow } from "../state/width.ts";
 import { Changes } from "./Changes.tsx";
 import { CompareBar } from "./CompareBar.tsx";
@@ -76,10 +72,7 @@ export function CompareView(): JSX.Element {
 function CompareTopBar(): JSX.Element {
   const isOne = comparing.value?.with === "rest";
   return (
-    <header class="top-bar">
-      <span class="brand">
-        <Logo /> <span class="brand-name">perftab</span>
-      </span>
+    <BarFrame>
       <div class="file">
         <h1 class="file-name">{isOne ? "Comparing a range with the rest" : "Comparing two profiles"}</h1>
         <p class="facts-line">{isOne ? (opened.value?.name ?? "") : "Both read in this tab"}</p>
@@ -92,19 +85,7 @@ function CompareTopBar(): JSX.Element {
           Stop<span class="stop-what"> comparing</span>
         </span>
       </button>
-      <button
-        type="button"
-        class="primary share-button"
-        title={withKey("Share", "share")}
-        onClick={() => {
-          shareOpen.value = true;
-        }}
-      >
-        Share
-      </button>
-      <MainMenu />
-      <WorkBar />
-    </header>
+    </BarFrame>
   );
 }
 
@@ -130,11 +111,12 @@ function DockButton({ isOne }: { isOne: boolean }): JSX.Element {
 
 type Tab = "flame" | "functions" | "tree" | "dsos";
 
-const TABS: readonly { tab: Exclude<Tab, "dsos">; label: string; key: string }[] = [
-  { tab: "flame", label: "Flame graph", key: "2" },
-  { tab: "functions", label: "Functions", key: "3" },
-  { tab: "tree", label: "Call tree", key: "4" },
+const TABS: readonly (readonly [tab: Exclude<Tab, "dsos">, words: string])[] = [
+  ["flame", "Flame graph"],
+  ["functions", "Functions"],
+  ["tree", "Call tree"],
 ];
+const DSOS = ["dsos", "DSOs"] as const;
 
 /** On a phone: the pairs of DSOs instead of a view. */
 const pairsShown = signal(false);
@@ -144,7 +126,7 @@ const comparedTab = computed<Tab>(() => {
   if (narrow.value && pairsShown.value) {
     return "dsos";
   }
-  return TABS.find(({ tab }) => tab === view.value)?.tab ?? "flame";
+  return TABS.find(([tab]) => tab === view.value)?.[0] ?? "flame";
 });
 
 function showTab(tab: Tab): void {
@@ -156,25 +138,9 @@ function showTab(tab: Tab): void {
 
 function CompareTabs(): JSX.Element {
   const here = comparedTab.value;
-  const tabs = narrow.value ? [...TABS, { tab: "dsos" as const, label: "DSOs", key: "" }] : TABS;
   return (
     <div class="view-tabs">
-      <div role="tablist" aria-label="View" class="tabs" onKeyDown={tabKeys}>
-        {tabs.map(({ tab, label, key }) => (
-          <button
-            key={tab}
-            id={`tab-${tab}`}
-            type="button"
-            role="tab"
-            aria-selected={here === tab}
-            aria-controls="view"
-            tabIndex={here === tab ? 0 : -1}
-            onClick={() => showTab(tab)}
-          >
-            {label} {keyOf(`view-${tab}`) !== "" && <kbd>{key}</kbd>}
-          </button>
-        ))}
-      </div>
+      <Tabs label="View" kind="tabs" panel="view" tabs={narrow.value ? [...TABS, DSOS] : TABS} shown={here} onShow={showTab} />
       {here === "flame" && <WidthChoice />}
       {here === "tree" && (
         <div class="view-options">

@@ -13,8 +13,13 @@ import { Later } from "./gradual.tsx";
 import { Icon } from "./icons.tsx";
 import { SelectionPanel } from "./SelectionPanel.tsx";
 import { Splitter } from "./Splitter.tsx";
-import { tabKeys } from "./tab_keys.ts";
+import { Tabs } from "./Tabs.tsx";
 import { overlaid } from "../state/width.ts";
+
+const TABS: readonly (readonly [DockTab, string])[] = [
+  ["dsos", "DSOs"],
+  ["selection", "Selection"],
+];
 
 const LEAST = 280;
 const MOST = 560;
@@ -40,10 +45,16 @@ export function Dock(): JSX.Element {
     <aside class="dock" aria-label="Side panel" style={width.value === 0 ? {} : { width: `${width.value}px` }}>
       <Splitter label="Width of the side panel" edge="left" size={presentWidth} least={LEAST} most={MOST} onResize={resize} />
       <header class="dock-head">
-        <div role="tablist" aria-label="Side panel" class="dock-tabs" onKeyDown={tabKeys}>
-          <Tab tab="dsos" label="DSOs" />
-          <Tab tab="selection" label="Selection" />
-        </div>
+        <Tabs
+          label="Side panel"
+          kind="dock-tabs"
+          panel="dock"
+          tabs={TABS}
+          shown={dock.value}
+          onShow={(tab) => {
+            dock.value = tab;
+          }}
+        />
         {dock.value === "dsos" && (
           <button
             type="button"
@@ -72,23 +83,5 @@ export function Dock(): JSX.Element {
         <Later frames={2}>{dock.value === "dsos" ? <Ledger /> : <SelectionPanel />}</Later>
       </div>
     </aside>
-  );
-}
-
-function Tab({ tab, label }: { tab: DockTab; label: string }): JSX.Element {
-  return (
-    <button
-      type="button"
-      role="tab"
-      id={`tab-${tab}`}
-      aria-controls="dock"
-      aria-selected={dock.value === tab}
-      tabIndex={dock.value === tab ? 0 : -1}
-      onClick={() => {
-        dock.value = tab;
-      }}
-    >
-      {label}
-    </button>
   );
 }

@@ -1,7 +1,7 @@
 // The top bar: what is open, search, how complete it is, what was lost, sharing.
 
 import { effect } from "@preact/signals";
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { CompareButton } from "../compare/CompareButton.tsx";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { countedSamples, namedCount, namedPercent, parts } from "../ledger/state.ts";
@@ -19,15 +19,24 @@ import { Warnings } from "./Warnings.tsx";
 
 export function TopBar(): JSX.Element {
   return (
-    <header class="top-bar">
-      <span class="brand">
-        <Logo /> <span class="brand-name">perftab</span>
-      </span>
+    <BarFrame>
       <FileFacts />
       <SearchField />
       <CoverageMeter />
       <Warnings />
       <CompareButton />
+    </BarFrame>
+  );
+}
+
+/** What stands at the ends of a bar, whatever it is of. */
+export function BarFrame({ children }: { children: ComponentChildren }): JSX.Element {
+  return (
+    <header class="top-bar">
+      <span class="brand">
+        <Logo /> <span class="brand-name">perftab</span>
+      </span>
+      {children}
       <button
         type="button"
         class="primary share-button"

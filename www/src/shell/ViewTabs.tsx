@@ -4,14 +4,13 @@ import type { JSX } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import { HeatMapOptions } from "../heat_map/index.ts";
 import { view } from "../state/app.ts";
-import { keyOf } from "../state/commands.ts";
 import { step } from "../state/history.ts";
 import type { View } from "../state/url.ts";
 import { narrow } from "../state/width.ts";
 import { ViewOptions } from "../views/index.ts";
 import { Icon } from "./icons.tsx";
 import { Popover } from "./Popover.tsx";
-import { tabKeys } from "./tab_keys.ts";
+import { Tabs } from "./Tabs.tsx";
 
 /** Those that there are; a number that stands for none of them does nothing. */
 export const VIEWS: readonly { view: View; label: string; key: string }[] = [
@@ -40,22 +39,14 @@ export function ViewTabs(): JSX.Element {
   }, [view.value, isNarrow]);
   return (
     <div class="view-tabs">
-      <div role="tablist" aria-label="View" class="tabs" onKeyDown={tabKeys}>
-        {VIEWS.map((each) => (
-          <button
-            key={each.view}
-            id={`tab-${each.view}`}
-            type="button"
-            role="tab"
-            aria-selected={view.value === each.view}
-            aria-controls="view"
-            tabIndex={view.value === each.view ? 0 : -1}
-            onClick={() => showView(each.view)}
-          >
-            {each.label} {keyOf(`view-${each.view}`) !== "" && <kbd>{each.key}</kbd>}
-          </button>
-        ))}
-      </div>
+      <Tabs
+        label="View"
+        kind="tabs"
+        panel="view"
+        tabs={VIEWS.map((each) => [each.view, each.label])}
+        shown={view.value}
+        onShow={showView}
+      />
       {narrow.value ? <OptionsBehindDots /> : <Options />}
     </div>
   );
