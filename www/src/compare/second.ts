@@ -2,7 +2,7 @@
 
 import { batch, computed, effect, untracked } from "@preact/signals";
 import { admitAgain, refreshNames } from "../ledger/admit.ts";
-import { idOf, isFetchable, sent, serversFor } from "../ledger/debuginfod.ts";
+import { askServer, isFetchable, serversFor } from "../ledger/debuginfod.ts";
 import { servers } from "../ledger/servers.ts";
 import { describeFailure } from "../open/failure.ts";
 import type { GivenFile, Recording } from "../open/given.ts";
@@ -136,15 +136,7 @@ export async function fetchForSecond(asked: readonly Server[]): Promise<void> {
 
 async function fetchOne(row: DsoRow, asked: readonly Server[], options: Required<CallOptions>): Promise<void> {
   for (const server of serversFor(row).filter((each) => asked.includes(each))) {
-    const present = session.peek();
-    if (present === null) {
-      return;
-    }
-    if (server.kind !== "this-machine") {
-      sent.value = { ids: new Set([...sent.value.ids, row.build_id ?? ""]), hosts: new Set([...sent.value.hosts, server.host]) };
-    }
-    const request = { server, dso: idOf(row), which: "second" as const };
-    const { answers } = await present.call("fetchDebuginfod", request, options);
+    const answers = await askServer(row, { server, which: "second" }, options);
     if (answers.some(({ outcome }) => outcome === "found")) {
       return;
     }

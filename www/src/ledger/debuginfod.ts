@@ -3,6 +3,7 @@
 // holds for every profile, and is asked again only where the user asks again.
 
 import { computed, signal } from "@preact/signals";
+import type { CallOptions } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DsoRow, FetchRequest, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { dsos, session } from "../state/app.ts";
@@ -252,19 +253,11 @@ async function askOne(row: DsoRow, server: Server, signal: AbortSignal): Promise
 }
 
 async function askInTurn(row: DsoRow, server: Server, signal: AbortSignal): Promise<readonly ServerAnswer[]> {
-  const present = session.peek();
-  if (present === null) {
-    return [];
-  }
   const { host } = server;
-  setFetching(row.id, { host, progress: null });
-  if (server.kind !== "this-machine") {
-    sent.value = { ids: new Set([...sent.value.ids, row.build_id ?? ""]), hosts: new Set([...sent.value.hosts, host]) };
-  }
+  const onProgress = (progress: Progress | null): void => setFetching(row.id, { host, progress });
+  onProgress(null);
   try {
-    const request = { server, dso: idOf(row) };
-    const onProgress = (progress: Progress): void => setFetching(row.id, { host, progress });
-    return (await present.call("fetchDebuginfod", request, { signal, onProgress })).answers;
+    return await askServer(row, { server }, { signal, onProgress });
   } catch (error) {
     if (error instanceof SessionError) {
       return [{ server: host, outcome: "unusable", detail: error.message }];
@@ -273,9 +266,23 @@ async function askInTurn(row: DsoRow, server: Server, signal: AbortSignal): Prom
   }
 }
 
-/** What a server is asked for: of a row no more than that. */
-export function idOf({ name, kind, identity, build_id }: DsoRow): FetchRequest["dso"] {
-  return { name, kind, identity, build_id };
+/** Asks a server for a DSO's file, and remembers what it is told by that. */
+export async function askServer(
+  { name, kind, identity, build_id }: DsoRow,
+  request: Omit<FetchRequest, "dso">,
+  options: CallOptions,
+): Promise<readonly ServerAnswer[]> {
+  const present = session.peek();
+  if (present === null) {
+    return [];
+  }
+  const { server } = request;
+  if (server.kind !== "this-machine") {
+    sent.value = { ids: new Set([...sent.value.ids, build_id ?? ""]), hosts: new Set([...sent.value.hosts, server.host]) };
+  }
+  // Of a row no more than that.
+  const dso = { name, kind, identity, build_id };
+  return (await present.call("fetchDebuginfod", { ...request, dso }, options)).answers;
 }
 
 function setAnswers(id: string, said: readonly ServerAnswer[]): void {
