@@ -1,7 +1,7 @@
-// The canvases of the heat map: their sizes, and the one animation frame in which anything is painted.
+// The canvases of the heat map, and their sizes.
 
-import { signal } from "@preact/signals";
-import { fitBacking, followSize, NO_SIZE } from "../views/backing.ts";
+import { fitBacking, NO_SIZE } from "../views/backing.ts";
+import { CanvasStage } from "../views/canvas_stage.ts";
 import { textScale } from "../views/text_scale.ts";
 import type { HeatMap } from "../session/types.ts";
 import type { Grid } from "./grid.ts";
@@ -19,15 +19,12 @@ export interface HeatElements {
   side: HTMLCanvasElement;
 }
 
-export class HeatStage {
-  /** CSS pixels of the scroller; 0 before it has a size. */
-  readonly width = signal(0);
+/** Its width is that of the scroller. */
+export class HeatStage extends CanvasStage<"chosen" | "cells"> {
   readonly #el: HeatElements;
   readonly #cells: CanvasRenderingContext2D;
   readonly #chosen: CanvasRenderingContext2D;
   readonly #side: CanvasRenderingContext2D;
-  readonly #unfollow: readonly (() => void)[];
-  readonly #onScroll = (): void => this.#invalidate("cells");
   #palette: HeatPalette | null = null;
   #cellsSize = NO_SIZE;
   #sideSize = NO_SIZE;
@@ -35,53 +32,37 @@ export class HeatStage {
   #grid: Grid | null = null;
   #answer: HeatMap | null = null;
   #marks: HeatMarks = { range: null, cursor: null, hovered: null };
-  #dirty: "nothing" | "chosen" | "cells" = "nothing";
-  #frame = 0;
   #painted = false;
 
   constructor(elements: HeatElements) {
-    const [cells, chosen, side] = [elements.cells, elements.chosen, elements.side].map((each) => each.getContext("2d"));
-    if (!cells || !chosen || !side) {
-      throw new Error("this browser gives no canvas to paint on");
-    }
+    super(["chosen", "cells"], elements.scroller);
     this.#el = elements;
-    [this.#cells, this.#chosen, this.#side] = [cells, chosen, side];
-    this.#unfollow = [
-      followSize(elements.cells, (size) => {
-        this.#cellsSize = size;
-        this.width.value = Math.max(0, size.width - 2 * EDGE);
-        this.#invalidate("cells");
-      }),
-      followSize(elements.side, (size) => {
-        this.#sideSize = size;
-        this.#invalidate("cells");
-      }),
-    ];
-    elements.scroller.addEventListener("scroll", this.#onScroll, { passive: true });
-  }
-
-  dispose(): void {
-    cancelAnimationFrame(this.#frame);
-    for (const end of this.#unfollow) {
-      end();
-    }
-    this.#el.scroller.removeEventListener("scroll", this.#onScroll);
+    this.#cells = this.paintOn(elements.cells, (size) => {
+      this.#cellsSize = size;
+      this.width.value = Math.max(0, size.width - 2 * EDGE);
+      this.invalidate("cells");
+    });
+    this.#chosen = this.paintOn(elements.chosen);
+    this.#side = this.paintOn(elements.side, (size) => {
+      this.#sideSize = size;
+      this.invalidate("cells");
+    });
   }
 
   show(grid: Grid, answer: HeatMap | null): void {
     this.#grid = grid;
     this.#answer = answer;
-    this.#invalidate("cells");
+    this.invalidate("cells");
   }
 
   mark(change: Partial<HeatMarks>): void {
     this.#marks = { ...this.#marks, ...change };
-    this.#invalidate("chosen");
+    this.invalidate("chosen");
   }
 
   themeChanged(): void {
     this.#palette = null;
-    this.#invalidate("cells");
+    this.invalidate("cells");
   }
 
   /** Distance of a point of the window from the top left corner of the first column. */
@@ -107,17 +88,7 @@ export class HeatStage {
     }
   }
 
-  #invalidate(what: "chosen" | "cells"): void {
-    if (this.#dirty !== "cells") {
-      this.#dirty = what;
-    }
-    this.#frame ||= requestAnimationFrame(() => this.#paint());
-  }
-
-  #paint(): void {
-    this.#frame = 0;
-    const dirty = this.#dirty;
-    this.#dirty = "nothing";
+  protected override paint(work: "chosen" | "cells"): void {
     const width = this.width.peek();
     if (this.#grid === null || width < 1) {
       return;
@@ -138,7 +109,7 @@ export class HeatStage {
       textScale: textScale(),
       font: this.#font,
     };
-    if (dirty === "cells") {
+    if (work === "cells") {
       paintCells(this.#cells, scene, this.#palette);
       paintSide(this.#side, scene, this.#palette);
       if (!this.#painted && this.#answer !== null) {

@@ -1,9 +1,8 @@
-// The moving parts behind the timeline's two canvases: size, scroll position, what is marked, and the one animation
-// frame in which anything is painted.
+// The moving parts behind the timeline's two canvases: size, scroll position, what is marked.
 
-import { signal } from "@preact/signals";
 import type { CanvasSize } from "../views/backing.ts";
-import { fitBacking, followSize, NO_SIZE } from "../views/backing.ts";
+import { fitBacking, NO_SIZE } from "../views/backing.ts";
+import { CanvasStage } from "../views/canvas_stage.ts";
 import { textScale } from "../views/text_scale.ts";
 import type { Marks, Timeline } from "../session/types.ts";
 import { paintOverlay } from "./paint_overlay.ts";
@@ -28,17 +27,12 @@ export type TimelineForm = "tracks" | "strip" | "phone";
 /** Free at the right of the plot. */
 export const MARGIN = 8;
 
-type Work = "nothing" | "overlay" | "tracks";
-
-export class TimeStage {
-  /** CSS pixels of the plot; 0 before it has a size. */
-  readonly width = signal(0);
+/** Its width is that of the plot. */
+export class TimeStage extends CanvasStage<"overlay" | "tracks"> {
   readonly #el: TimeElements;
   readonly #form: TimelineForm;
   readonly #tracks: CanvasRenderingContext2D;
   readonly #overlay: CanvasRenderingContext2D;
-  readonly #unfollow: () => void;
-  readonly #onScroll = (): void => this.#invalidate("tracks");
   #palette: TimePalette | null = null;
   #size = NO_SIZE;
   #textScale = textScale();
@@ -47,55 +41,41 @@ export class TimeStage {
   #marks: Marks | null = null;
   #window: TimeSpan = { start: 0, end: 1 };
   #shown: OverlayMarks = { range: null, inverted: false, cursor: null, pointer: null };
-  #dirty: Work = "nothing";
-  #frame = 0;
   #painted = false;
 
   constructor(elements: TimeElements, form: TimelineForm) {
-    const tracks = elements.tracks.getContext("2d");
-    const overlay = elements.overlay.getContext("2d");
-    if (!tracks || !overlay) {
-      throw new Error("this browser gives no canvas to paint on");
-    }
+    super(["overlay", "tracks"], elements.scroller);
     this.#el = elements;
     this.#form = form;
-    this.#tracks = tracks;
-    this.#overlay = overlay;
-    this.#unfollow = followSize(elements.tracks, (size) => this.#resized(size));
-    elements.scroller?.addEventListener("scroll", this.#onScroll, { passive: true });
-  }
-
-  dispose(): void {
-    cancelAnimationFrame(this.#frame);
-    this.#unfollow();
-    this.#el.scroller?.removeEventListener("scroll", this.#onScroll);
+    this.#tracks = this.paintOn(elements.tracks, (size) => this.#resized(size));
+    this.#overlay = this.paintOn(elements.overlay);
   }
 
   show(answer: Timeline | null, rows: Scene["rows"]): void {
     this.#answer = answer;
     this.#rows = rows;
-    this.#invalidate("tracks");
+    this.invalidate("tracks");
   }
 
   showMarks(marks: Marks | null): void {
     this.#marks = marks;
-    this.#invalidate("tracks");
+    this.invalidate("tracks");
   }
 
   showWindow(window: TimeSpan): void {
     this.#window = window;
-    this.#invalidate("tracks");
+    this.invalidate("tracks");
   }
 
   mark(change: Partial<OverlayMarks>): void {
     this.#shown = { ...this.#shown, ...change };
-    this.#invalidate("overlay");
+    this.invalidate("overlay");
   }
 
   themeChanged(): void {
     this.#palette = null;
     this.#textScale = textScale();
-    this.#invalidate("tracks");
+    this.invalidate("tracks");
   }
 
   /** Scrolls to a row. */
@@ -155,20 +135,10 @@ export class TimeStage {
     this.#size = size;
     this.#textScale = textScale();
     this.width.value = Math.max(0, size.width - MARGIN);
-    this.#invalidate("tracks");
+    this.invalidate("tracks");
   }
 
-  #invalidate(what: Work): void {
-    if (this.#dirty !== "tracks") {
-      this.#dirty = what;
-    }
-    this.#frame ||= requestAnimationFrame(() => this.#paint());
-  }
-
-  #paint(): void {
-    this.#frame = 0;
-    const dirty = this.#dirty;
-    this.#dirty = "nothing";
+  protected override paint(work: "overlay" | "tracks"): void {
     fitBacking(this.#el.tracks, this.#size);
     fitBacking(this.#el.overlay, this.#size);
     const { scene } = this;
@@ -176,7 +146,7 @@ export class TimeStage {
       return;
     }
     this.#palette ??= readTimePalette(this.#size.ratio);
-    if (dirty === "tracks") {
+    if (work === "tracks") {
       paintTracks(this.#tracks, scene, this.#palette);
       if (!this.#painted && scene.answer !== null) {
         this.#painted = true;

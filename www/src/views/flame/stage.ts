@@ -1,8 +1,6 @@
-// The moving parts behind the flame graph's two canvases: size, window, animation, what is marked, and the one
-// animation frame in which anything is painted.
+// The moving parts behind the flame graph's two canvases: size, window, animation, what is marked.
 //
-// Everything that changes what is on screen ends in `#invalidate`; frames are painted only when something did. The
-// canvases stick to the top of a scroller whose content is as high as the graph: the browser scrolls, the stage paints
+// The canvases stick to the top of a scroller whose content is as high as the graph: the browser scrolls, the stage paints
 // the rows that are then visible.
 
 import type { ReadonlySignal } from "@preact/signals";
@@ -10,7 +8,8 @@ import { signal } from "@preact/signals";
 import type { FlameGraph } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
 import type { CanvasSize } from "../backing.ts";
-import { fitBacking, followSize, NO_SIZE } from "../backing.ts";
+import { fitBacking, NO_SIZE } from "../backing.ts";
+import { CanvasStage } from "../canvas_stage.ts";
 import { textScale } from "../text_scale.ts";
 import { boxAt, boxOfCallNode, heaviestOfFunction, NO_BOX, rowOf } from "./hit_test.ts";
 import type { Colouring } from "./colouring.ts";
@@ -31,8 +30,7 @@ const BELOW = 8;
 /** When boxes took longer, labels are painted in the next frame. */
 const BOX_BUDGET_MS = 9;
 
-/** What the next frame has to paint; each includes the ones before it. */
-const WORK = ["nothing", "overlay", "labels", "frames"] as const;
+const WORK = ["overlay", "labels", "frames"] as const;
 type Work = (typeof WORK)[number];
 
 export interface StageElements {
@@ -70,18 +68,15 @@ interface Animation {
   began: number;
 }
 
-export class FlameStage {
-  /** CSS pixels of the canvas; 0 before it has a size. */
-  readonly width = signal(0);
+/** Its width is that of the canvas. */
+export class FlameStage extends CanvasStage<Work> {
   /** How many screens wide the worker should lay out. */
   readonly screens = signal(1);
   readonly #el: StageElements;
   readonly #overlay: CanvasRenderingContext2D;
   readonly #painter: FlamePainter;
-  readonly #unfollow: () => void;
   readonly #touch = matchMedia("(pointer: coarse), (max-width: 719px)");
   readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
-  readonly #onScroll = (): void => this.#invalidate("frames");
   #palette: Palette | null = null;
   #laid: LaidOutGraph | null = null;
   #view: View = WHOLE;
@@ -96,32 +91,20 @@ export class FlameStage {
   #outlined: number = NONE;
   /** Whether the overlay was left with something on it. */
   #hasMarks = false;
-  #dirty: Work = "nothing";
   #textScale = textScale();
-  #frame = 0;
   #painted: FlameGraph | null = null;
 
   constructor(elements: StageElements, sight: Sight = ownSight()) {
+    super(WORK, elements.scroller);
     this.#sight = sight;
     this.#view = sight.view.peek();
-    const frames = elements.frames.getContext("2d");
-    const overlay = elements.overlay.getContext("2d");
-    if (!frames || !overlay) {
-      throw new Error("this browser gives no canvas to paint on");
-    }
     this.#el = elements;
-    this.#overlay = overlay;
-    this.#painter = new FlamePainter(frames);
-    this.#unfollow = followSize(elements.frames, (size) => this.#resized(size));
-    elements.scroller.addEventListener("scroll", this.#onScroll, { passive: true });
-    this.#touch.addEventListener("change", this.#onRowHeight);
-  }
-
-  dispose(): void {
-    cancelAnimationFrame(this.#frame);
-    this.#unfollow();
-    this.#el.scroller.removeEventListener("scroll", this.#onScroll);
-    this.#touch.removeEventListener("change", this.#onRowHeight);
+    this.#painter = new FlamePainter(this.paintOn(elements.frames, (size) => this.#resized(size)));
+    this.#overlay = this.paintOn(elements.overlay);
+    this.listen(this.#touch, "change", () => {
+      this.#setHeight();
+      this.invalidate("frames");
+    });
   }
 
   get laid(): LaidOutGraph | null {
@@ -137,7 +120,7 @@ export class FlameStage {
   follow(view: View): void {
     if (this.#sight.motion === "at-once") {
       this.#view = view;
-      this.#invalidate("frames");
+      this.invalidate("frames");
     }
   }
 
@@ -153,7 +136,7 @@ export class FlameStage {
     if (former.flow !== look.flow) {
       this.#toRoot();
     }
-    this.#invalidate("frames");
+    this.invalidate("frames");
   }
 
   /** Shows a graph. If its root is another one, it grows out of, or shrinks into, the place it has in the former. */
@@ -170,20 +153,20 @@ export class FlameStage {
       const begin = formerScene && scene && beginning(formerScene, scene, former, laid);
       this.#move(WHOLE, "animated", begin ?? undefined);
     }
-    this.#invalidate("frames");
+    this.invalidate("frames");
   }
 
   /** Marks a call node and the frames of its function. */
   select(selection: { callNode: number | null; functionId: number | null } | null): void {
     this.#selection = { callNode: selection?.callNode ?? NONE, functionId: selection?.functionId ?? NONE };
     this.#select();
-    this.#invalidate("overlay");
+    this.invalidate("overlay");
   }
 
   /** Marks a box that is no one call; the next `select` takes that back. */
   selectBox(box: number): void {
     this.#selected = box;
-    this.#invalidate("overlay");
+    this.invalidate("overlay");
   }
 
   get selected(): number {
@@ -193,7 +176,7 @@ export class FlameStage {
   hover(box: number): void {
     if (box !== this.#hovered) {
       this.#hovered = box;
-      this.#invalidate("overlay");
+      this.invalidate("overlay");
     }
   }
 
@@ -202,7 +185,7 @@ export class FlameStage {
     this.#palette = null;
     this.#textScale = textScale();
     this.#setHeight();
-    this.#invalidate("frames");
+    this.invalidate("frames");
   }
 
   /** The box at a point of the window, folded ones included. */
@@ -286,11 +269,6 @@ export class FlameStage {
     return new DOMRect(place.left + left, place.top + top, right - left, scene.rowHeight);
   }
 
-  readonly #onRowHeight = (): void => {
-    this.#setHeight();
-    this.#invalidate("frames");
-  };
-
   #select(): void {
     const { callNode, functionId } = this.#selection;
     const graph = this.#laid?.graph;
@@ -318,7 +296,7 @@ export class FlameStage {
       this.#animation = null;
       this.#view = this.target.peek();
     }
-    this.#invalidate("frames");
+    this.invalidate("frames");
   }
 
   /** Makes the content as high as the graph; what is drawn from the bottom keeps its distance from there. */
@@ -348,14 +326,7 @@ export class FlameStage {
     this.width.value = size.width;
     this.#textScale = textScale();
     this.#setHeight();
-    this.#invalidate("frames");
-  }
-
-  #invalidate(what: Work): void {
-    if (WORK.indexOf(what) > WORK.indexOf(this.#dirty)) {
-      this.#dirty = what;
-    }
-    this.#frame ||= requestAnimationFrame((now) => this.#paint(now));
+    this.invalidate("frames");
   }
 
   #scene(): Scene | null {
@@ -380,10 +351,7 @@ export class FlameStage {
     };
   }
 
-  #paint(now: number): void {
-    this.#frame = 0;
-    const dirty = this.#dirty;
-    this.#dirty = "nothing";
+  protected override paint(work: Work, now: number): void {
     const lift = this.#advance(now);
     fitBacking(this.#el.frames, this.#size);
     fitBacking(this.#el.overlay, this.#size);
@@ -394,8 +362,8 @@ export class FlameStage {
     scene.scrollTop -= lift;
     this.#palette ??= readPalette(this.#size.ratio);
     const { searching } = this.#laid;
-    let labels = dirty === "labels";
-    if (dirty === "frames") {
+    let labels = work === "labels";
+    if (work === "frames") {
       const began = performance.now();
       this.#painter.paintBoxes(scene, this.#palette, searching);
       labels = performance.now() - began <= BOX_BUDGET_MS;
@@ -404,7 +372,7 @@ export class FlameStage {
         performance.mark("perftab:flame-graph"); // What tests and measurements wait for.
       }
       if (!labels) {
-        this.#invalidate("labels");
+        this.invalidate("labels");
       }
     }
     if (labels) {
@@ -441,7 +409,7 @@ export class FlameStage {
     }
     const eased = easeOut(t);
     this.#view = between(animation.from, animation.to, eased);
-    this.#invalidate("frames");
+    this.invalidate("frames");
     return animation.fromY * (1 - eased);
   }
 }
