@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { foldPath } from "../src/views/flame/fold_path.ts";
 import { flameAction } from "../src/views/flame/keys.ts";
-import { placeCard } from "../src/views/flame/place_card.ts";
+import { placeCard } from "../src/views/placed_card.ts";
 import {
   between,
   clampView,

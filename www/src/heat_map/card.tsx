@@ -1,29 +1,16 @@
 // The card beside the pointer: what one cell is.
 
 import type { JSX } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { count } from "../state/format.ts";
 import { rangeShown } from "../timeline/state.ts";
 import type { TimeSpan } from "../timeline/time_window.ts";
-import { placeCard } from "../views/flame/place_card.ts";
+import { usePlacedCard } from "../views/placed_card.ts";
 import type { HeatModel } from "./model.ts";
 import { busyWords, cellSpan, isOffCpu } from "./words.ts";
 
 export function HeatCard({ model }: { model: HeatModel }): JSX.Element | null {
   const content = model.card.value;
-  const element = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    const el = element.current;
-    if (el && content) {
-      const at = placeCard(
-        content,
-        { width: el.offsetWidth, height: el.offsetHeight },
-        { width: innerWidth, height: innerHeight },
-      );
-      el.style.left = `${at.x}px`;
-      el.style.top = `${at.y}px`;
-    }
-  }, [content]);
+  const element = usePlacedCard(content);
   if (content === null) {
     return null;
   }

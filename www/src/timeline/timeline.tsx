@@ -7,7 +7,7 @@ import type { JSX, RefObject } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { info } from "../state/app.ts";
 import { narrow } from "../state/width.ts";
-import { placeCard } from "../views/flame/place_card.ts";
+import { usePlacedCard } from "../views/placed_card.ts";
 import { TimeCrumbs } from "./crumbs.tsx";
 import { followEscape } from "./escape.ts";
 import { isLetGo, timeAction } from "./keys.ts";
@@ -135,15 +135,7 @@ function UnfilteredNotice(): JSX.Element {
 
 function TimeTip({ model }: { model: TimelineModel }): JSX.Element | null {
   const tip = model.tip.value;
-  const element = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const el = element.current;
-    if (el && tip) {
-      const at = placeCard(tip, { width: el.offsetWidth, height: el.offsetHeight }, { width: innerWidth, height: innerHeight });
-      el.style.left = `${at.x}px`;
-      el.style.top = `${at.y}px`;
-    }
-  }, [tip]);
+  const element = usePlacedCard(tip);
   return tip === null ? null : (
     <div class="time-tip" ref={element} aria-hidden="true">
       {tip.text}

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { focusByPointer } from "../../timeline/pointed.ts";
 import type { Bases } from "./hover_card.tsx";
 import { HoverCardView } from "./hover_card.tsx";
 import { Mirror } from "./mirror.tsx";
@@ -36,14 +37,7 @@ export function GraphPane({ model, area, label, items, bases, children }: Props)
       frames: frames.current,
       overlay: overlay.current,
     };
-    return model.start(area.current, elements, () => {
-      const el = tree.current;
-      if (el && document.activeElement !== el) {
-        // Focus that a pointer brought shows no ring until a key is pressed.
-        el.dataset.pointed = "";
-        el.focus({ preventScroll: true });
-      }
-    });
+    return model.start(area.current, elements, () => focusByPointer(tree.current));
   }, [model]);
   useEffect(() => {
     const pin = (event: KeyboardEvent): void => {

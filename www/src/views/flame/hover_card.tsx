@@ -1,18 +1,17 @@
 // The card beside the pointer: what a frame is and what it costs.
 
 import type { JSX } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import type { CallNodeDetail } from "../../session/types.ts";
 import { ALL, Kind } from "../../session/types.ts";
 import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
 import { event, info } from "../../state/app.ts";
 import { above, count, countSamples, percent, weight } from "../../state/format.ts";
 import { ForcedMark } from "../forced_name.tsx";
+import { usePlacedCard } from "../placed_card.ts";
 import { nameClass, share, swatchClass } from "../words.ts";
 import { ComparedCard } from "../../compare/ComparedCard.tsx";
 import { rootName } from "./breadcrumb.tsx";
 import type { HoverCard } from "./hover.ts";
-import { placeCard } from "./place_card.ts";
 import type { LaidOutGraph } from "./stage.ts";
 
 /** Weights that shares are of. */
@@ -37,22 +36,7 @@ export function treeBases(laid: LaidOutGraph | null): Bases {
 
 export function HoverCardView({ card, bases }: { card: HoverCard; bases: Bases }): JSX.Element | null {
   const content = card.content.value;
-  const element = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    const el = element.current;
-    if (el && content && !content.pinned) {
-      const at = placeCard(
-        content,
-        { width: el.offsetWidth, height: el.offsetHeight },
-        {
-          width: innerWidth,
-          height: innerHeight,
-        },
-      );
-      el.style.left = `${at.x}px`;
-      el.style.top = `${at.y}px`;
-    }
-  }, [content]);
+  const element = usePlacedCard(content?.pinned ? null : content);
   if (content === null) {
     return null;
   }

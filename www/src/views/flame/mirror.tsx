@@ -4,6 +4,7 @@
 import type { JSX, RefObject } from "preact";
 import { useId } from "preact/hooks";
 import { singleKeys } from "../../state/single_keys.ts";
+import { showsFocus } from "../../timeline/pointed.ts";
 import { flameAction } from "./keys.ts";
 import type { MirrorItem } from "./mirror_items.ts";
 import type { FlameModel } from "./model.ts";
@@ -31,9 +32,9 @@ export function Mirror({ model, tree, label, items }: Props): JSX.Element {
         event.preventDefault();
         model.openMenu();
       }}
-      onBlur={(event) => delete event.currentTarget.dataset.pointed}
+      onBlur={showsFocus.onBlur}
       onKeyDown={(event) => {
-        delete event.currentTarget.dataset.pointed;
+        showsFocus.onKeyDown(event);
         if (event.key === "Alt") {
           model.card.pin();
           return;

@@ -1,10 +1,9 @@
 // Beside the pointer on the timeline: the stack at that instant, innermost last, as it stands below.
 
 import type { JSX } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { threadNames } from "../../state/event_tasks.ts";
 import { pointedInstant } from "../../timeline/state.ts";
-import { placeCard } from "../flame/place_card.ts";
+import { usePlacedCard } from "../placed_card.ts";
 import { stackAtPointer } from "./instant.ts";
 
 /** Innermost calls that are listed. */
@@ -12,16 +11,7 @@ const MOST_CALLS = 14;
 
 export function InstantCard(): JSX.Element | null {
   const [at, stack] = [pointedInstant.value, stackAtPointer.value];
-  const element = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    const el = element.current;
-    if (el && at) {
-      const size = { width: el.offsetWidth, height: el.offsetHeight };
-      const place = placeCard(at, size, { width: innerWidth, height: innerHeight });
-      el.style.left = `${place.x}px`;
-      el.style.top = `${place.y}px`;
-    }
-  }, [at, stack]);
+  const element = usePlacedCard(at, stack);
   if (at === null || stack === null) {
     return null;
   }
