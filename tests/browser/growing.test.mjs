@@ -112,10 +112,17 @@ scene("what has been read of a large recording is shown, can be used, and grows 
   const selected = tab.page.locator('[role="treeitem"][aria-selected="true"]');
   await eventually(async () => assert.match(await selected.getAttribute("aria-label"), /convoy\.so/));
   await tab.page.keyboard.press("Enter");
+  const cursor = tab.page.getByRole("slider", { name: "Time cursor" });
+  const timeInSight = async () => [await cursor.getAttribute("aria-valuemin"), await cursor.getAttribute("aria-valuemax")];
+  const allSoFar = await timeInSight();
+  await cursor.press("w");
+  await eventually(async () => assert.notDeepEqual(await timeInSight(), allSoFar));
+  const zoomed = await timeInSight();
   line.goOn();
   await soFar(tab).waitFor({ state: "detached" });
   await eventually(async () => assert.equal(await shownSamples(tab), SAMPLES));
   await tab.page.getByRole("button", { name: "CPUs all 2" }).waitFor();
+  assert.deepEqual(await timeInSight(), zoomed, "the time that was zoomed into stays");
   // It is named now, and has the samples that came since.
   await eventually(async () => assert.match(await selected.getAttribute("aria-label"), /^buoy, .*60,000 samples$/));
   await tab.close();

@@ -2,7 +2,6 @@
 
 import { render } from "preact";
 import { followFilters } from "./ledger/filtered.ts";
-import { followUsers } from "./ledger/users.ts";
 import { followComparison } from "./compare/second.ts";
 import { followDrops, followPastes } from "./open/drop.ts";
 import { payloadOf } from "./open/failure.ts";
@@ -31,7 +30,6 @@ import { followIdle } from "./views/idle.ts";
 import { followTheme } from "./state/theme.ts";
 import { readFragment, saysView } from "./state/url.ts";
 import { followMarks } from "./timeline/marks.ts";
-import { followTime } from "./timeline/state.ts";
 import { followPlaces } from "./views/places.ts";
 import { keepSelection } from "./views/query_steps.ts";
 
@@ -93,7 +91,6 @@ if (root !== null) {
   followIdle();
   followSelection();
   followPlaces();
-  followTime();
   followMarks();
   followShare();
   followPage();
@@ -103,7 +100,6 @@ if (root !== null) {
   followKeys();
   followRecent();
   followFilters();
-  followUsers();
   followDrops();
   followPastes();
   // Tasks of their own, so that none is long. What is asked for first is answered while the page is drawn.

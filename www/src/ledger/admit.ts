@@ -6,34 +6,28 @@ import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { CallerGuesses, DropReport, Facts, Rejection } from "../session/types.ts";
 import { coverage, dsos, info, namesGeneration, selectedDso, session } from "../state/app.ts";
 import { roles, second } from "../compare/state.ts";
+import { ofProfile, whenAnotherOpens } from "../state/of_profile.ts";
 import { runTask } from "../state/tasks.ts";
 import { passingToast, toast } from "../state/toasts.ts";
 import { renewFacts } from "../views/places.ts";
 import { describeDrop } from "./outcome.ts";
 
 /** What of the last drops was not used, newest first. */
-export const notUsed = signal<DropReport["notUsed"]>([]);
-export const notUsedOpen = signal(false);
+export const notUsed = ofProfile<DropReport["notUsed"]>([]);
+export const notUsedOpen = ofProfile(false);
 /** What became of the last drop, as long as the profile is open: a toast is gone in a moment. */
-export const lastDrop = signal("");
+export const lastDrop = ofProfile("");
 
 /** Takes the toast away that leads to what was not used. */
 let dismissNotUsed = (): void => {};
+whenAnotherOpens(() => dismissNotUsed());
 
 /** By DSO the file that was given for it and is another build: to explain, and to be used if the user insists. */
-export const givenFor = signal<ReadonlyMap<number, File>>(new Map());
+export const givenFor = ofProfile<ReadonlyMap<number, File>>(new Map());
 
 /** Files for the next profile too, newest last: whoever compares two recordings has given their binaries once. */
 let held: readonly File[] = [];
 const MOST_HELD = 200;
-
-export function forgetDrops(): void {
-  notUsed.value = [];
-  notUsedOpen.value = false;
-  lastDrop.value = "";
-  dismissNotUsed();
-  givenFor.value = new Map();
-}
 
 /** Gives the files to the session: names come from those whose build-id was recorded. */
 export async function admitFiles(files: readonly File[]): Promise<void> {

@@ -1,29 +1,24 @@
 // The override: names for one DSO from a file that is not the one that ran, marked wherever they stand, until stopped.
 // Forced names that came with a link or a page cannot be stopped: what lies behind them did not come along.
 
-import { computed, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DsoRow, ForceOutcome } from "../session/types.ts";
 import { pickBinaries } from "../open/pick.ts";
 import { forcedRows, hasNoBuildIds, session } from "../state/app.ts";
+import { ofProfile } from "../state/of_profile.ts";
 import { runTask } from "../state/tasks.ts";
 import { toast } from "../state/toasts.ts";
 import { givenFor, lastDrop, refreshNames } from "./admit.ts";
 
 /** The DSO and the file that the user is being asked about. */
-export const confirming = signal<{ row: DsoRow; file: File } | null>(null);
+export const confirming = ofProfile<{ row: DsoRow; file: File } | null>(null);
 
 /** By DSO what was forced in this page, whether it still is or not. */
-const forcedHere = signal<ReadonlyMap<number, File>>(new Map());
+const forcedHere = ofProfile<ReadonlyMap<number, File>>(new Map());
 
 /** What can be stopped. */
 export const stoppable = computed(() => forcedRows.value.filter(({ id }) => forcedHere.value.has(id)));
-
-/** Another profile has other DSOs. */
-export function forgetForced(): void {
-  forcedHere.value = new Map();
-  confirming.value = null;
-}
 
 /** What a file can be forced upon. A recording without any build-id is better recorded again. */
 export function canForce({ status }: DsoRow): boolean {

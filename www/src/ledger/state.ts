@@ -2,7 +2,8 @@
 
 import { computed, signal } from "@preact/signals";
 import type { Coverage, DsoRow } from "../session/types.ts";
-import { coverage, dsos, info, opened } from "../state/app.ts";
+import { coverage, dsos, info } from "../state/app.ts";
+import { ofProfile } from "../state/of_profile.ts";
 import { count, NARROW, percent } from "../state/format.ts";
 import type { CoveragePart, LedgerGroup, LedgerOrder } from "./coverage.ts";
 import { coverageParts, keepPlaces, ledgerGroups } from "./coverage.ts";
@@ -11,18 +12,18 @@ import { twinsAmong } from "./users.ts";
 
 export const order = signal<LedgerOrder>("to-name");
 /** The groups of a profile as they were when the pointer or the focus came among their rows; null without. */
-const held = signal<{ of: typeof opened.value; order: LedgerOrder; groups: readonly LedgerGroup[] } | null>(null);
+const held = ofProfile<{ order: LedgerOrder; groups: readonly LedgerGroup[] } | null>(null);
 
 /** Of what the ledger counts: the whole profile, or what filters leave of it. */
 export const ledger = computed(() => {
   const now = ledgerGroups(ledgerRows.value, order.value, ledgerCoverage.value);
   const before = held.value;
-  return before?.of === opened.value && before?.order === order.value ? keepPlaces(now, before.groups) : now;
+  return before?.order === order.value ? keepPlaces(now, before.groups) : now;
 });
 
 /** From now on names that arrive move no row. */
 export function holdRows(): void {
-  held.value ??= { of: opened.peek(), order: order.peek(), groups: ledger.peek().groups };
+  held.value ??= { order: order.peek(), groups: ledger.peek().groups };
 }
 
 export function releaseRows(): void {

@@ -1,21 +1,12 @@
 // Who ran a DSO, and when: asked of the one that is explained, and of those that share their path with another build.
 
-import { effect, signal } from "@preact/signals";
 import type { DsoRow, DsoUsers } from "../session/types.ts";
 import { opened, session } from "../state/app.ts";
+import { ofProfile, whenAnotherOpens } from "../state/of_profile.ts";
 import { count, seconds } from "../state/format.ts";
 
 /** By DSO; null while it is being asked. */
-const known = signal<ReadonlyMap<number, DsoUsers | null>>(new Map());
-
-/** Another profile has other DSOs. Call once. */
-export function followUsers(): void {
-  effect(() => {
-    void opened.value;
-    wanted.clear();
-    known.value = new Map();
-  });
-}
+const known = ofProfile<ReadonlyMap<number, DsoUsers | null>>(new Map());
 
 /** What is known; asks where nothing is. Call while rendering, so that the answer renders again. */
 export function usersOf({ id }: DsoRow): DsoUsers | null {
@@ -29,6 +20,7 @@ export function usersOf({ id }: DsoRow): DsoUsers | null {
 
 /** What is asked next, together. */
 const wanted = new Set<number>();
+whenAnotherOpens(() => wanted.clear());
 /** One call at a time: each goes through all samples, and the graph must not wait for a ledger of many rows. */
 let former: Promise<void> = Promise.resolve();
 

@@ -5,31 +5,27 @@ import { batch, effect, signal } from "@preact/signals";
 import type { CallOptions } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { Facts, ProfileInfo, SessionFailure } from "../session/types.ts";
-import { ALL } from "../session/types.ts";
 import { firstPicture } from "./first_picture.ts";
 import { GrowingProfile } from "./growing.ts";
-import { admitAgain, admitFiles, forgetDrops, showFacts } from "../ledger/admit.ts";
+import { admitAgain, admitFiles, showFacts } from "../ledger/admit.ts";
 import { cancelAll, fetchUnasked } from "../ledger/debuginfod.ts";
 import { forgetSecond } from "../compare/second.ts";
-import { forgetForced } from "../ledger/forced.ts";
 import type { Origin, Phase } from "../state/app.ts";
 import {
   comparison,
   info,
   isGrowing,
-  ledgerFull,
   linesOf,
   namesGeneration,
   opened,
   phase,
   pinnedThreads,
   query,
-  selectedDso,
-  selection,
   session,
   shownThread,
   zoomRoot,
 } from "../state/app.ts";
+import { forgetProfile } from "../state/of_profile.ts";
 import { DEFAULT_QUERY } from "../state/query_text.ts";
 import type { SharedView, ViewState } from "../state/url.ts";
 import { readView } from "../state/url.ts";
@@ -45,7 +41,6 @@ import type { RecentFile } from "./recent.ts";
 import { openedHandles } from "./recent.ts";
 import { pickFiles } from "./pick.ts";
 import { awaitIdle } from "../views/idle.ts";
-import { forgetFilters } from "../views/query_steps.ts";
 import { recordingOf, sizeOf, sortGiven } from "./given.ts";
 import type { ServedProfile } from "./served.ts";
 import { servedParts, servedSize } from "./served.ts";
@@ -298,6 +293,7 @@ async function read(wanted: OpenRequest, again: Again, abort: AbortController): 
 /** Puts a profile, or the first of it that was read, in the place of what was open. */
 function show(wanted: OpenRequest, again: Again, facts: Facts, before: Phase): void {
   batch(() => {
+    forgetProfile();
     showFacts(need(), facts);
     openedHandles.value = wanted.handles ?? [];
     opened.value = {
@@ -307,10 +303,6 @@ function show(wanted: OpenRequest, again: Again, facts: Facts, before: Phase): v
       when: Date.now(),
       modified: wanted.modified ?? null,
     };
-    zoomRoot.value = ALL;
-    selection.value = null;
-    selectedDso.value = null;
-    ledgerFull.value = false;
     resetDock();
     const state = wanted.state ?? senders(facts.info)?.state ?? null;
     if (state !== null) {
@@ -327,11 +319,8 @@ function show(wanted: OpenRequest, again: Again, facts: Facts, before: Phase): v
     // An event that was asked for may have its first samples later.
     const event = isGrowing.peek() && state !== null ? asked.event : eventToShow(info.peek(), asked.event);
     query.value = { ...asked, event };
-    forgetDrops();
-    forgetFilters();
     awaitIdle(state === null ? "as remembered" : "as asked");
     cancelAll();
-    forgetForced();
     forgetSecond();
     phase.value = { kind: "open" };
     opening.value = null;

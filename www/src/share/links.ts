@@ -5,8 +5,8 @@ import type { CallOptions, Session } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { Shared, ShareOptions, ShareRequest } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
-import type { OpenedProfile } from "../state/app.ts";
 import { info, namesGeneration, opened, query, session, viewState, zoomRoot } from "../state/app.ts";
+import { ofProfile } from "../state/of_profile.ts";
 import { DEFAULT_QUERY } from "../state/query_text.ts";
 import { filterCount } from "../state/shown.ts";
 import { recallText, remember } from "../state/storage.ts";
@@ -68,13 +68,13 @@ function zoomToShare(): readonly string[] {
 }
 
 /** What the user called a profile instead of what it is called already. */
-const typedTitle = signal<{ of: OpenedProfile | null; text: string } | null>(null);
+const typedTitle = ofProfile<string | null>(null);
 
 /** What readers see as the profile's name; empty for none, which leaves "Profile from a link". */
-export const title = computed(() => (typedTitle.value?.of === opened.value ? typedTitle.value.text : givenTitle()));
+export const title = computed(() => typedTitle.value ?? givenTitle());
 
 export function setTitle(text: string): void {
-  typedTitle.value = { of: opened.peek(), text };
+  typedTitle.value = text;
 }
 
 /** A file has a name, and a link one if its sender gave it. */

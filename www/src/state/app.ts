@@ -16,6 +16,7 @@ import type {
   TimeRange,
 } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
+import { ofProfile } from "./of_profile.ts";
 import type { ComparisonState, FunctionGroup, View, ViewState } from "./url.ts";
 import { DEFAULT_VIEW_STATE, isOfData } from "./url.ts";
 
@@ -96,7 +97,7 @@ export const query = signal<Query>(DEFAULT_VIEW_STATE.query);
 /** The range that is being dragged and is no step yet; null while none is. */
 export const draggedRange = signal<TimeRange | null>(null);
 /** The call node that fills the width of the flame graph; `ALL` for the whole profile. */
-export const zoomRoot = signal<number>(ALL);
+export const zoomRoot = ofProfile<number>(ALL);
 export const functionsOrder = signal<FunctionsOrder>(DEFAULT_VIEW_STATE.order);
 /** Whether samples say something of memory accesses. Links and saved pages do not hold that. */
 export const hasAccesses = computed(() => (info.value?.memory_accesses ?? 0) > 0);
@@ -140,7 +141,7 @@ export interface Selection {
   row?: { name: string; dso: string; self: number; total: number; kind: number; flags: number };
 }
 
-export const selection = signal<Selection | null>(null);
+export const selection = ofProfile<Selection | null>(null);
 /** What the pointer is over, as one line for the status bar. */
 export const hovered = signal("");
 
@@ -150,9 +151,9 @@ export type Dock = "dsos" | "selection";
 export const dock = signal<Dock>("dsos");
 export const dockOpen = signal(true);
 /** The ledger over the whole width, instead of view and dock. */
-export const ledgerFull = signal(false);
+export const ledgerFull = ofProfile(false);
 /** The DSO that the ledger explains. */
-export const selectedDso = signal<number | null>(null);
+export const selectedDso = ofProfile<number | null>(null);
 
 /** Work that runs now, newest last. */
 export interface Task {

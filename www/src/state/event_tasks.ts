@@ -1,12 +1,13 @@
 // Which processes, threads and CPUs the event was sampled on, for menus and names of chips.
 
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
 import { ask } from "../session/ask.ts";
 import type { TaskRows } from "../session/types.ts";
+import { ofProfile } from "./of_profile.ts";
 import { info, opened, phase, query, session } from "./app.ts";
 
 /** Of the whole event, whatever is filtered; null while it is asked, or where it cannot be told. */
-export const eventTasks = signal<TaskRows | null>(null);
+export const eventTasks = ofProfile<TaskRows | null>(null);
 
 /** By pid and by tid. */
 export const processNames = computed(() => new Map(eventTasks.value?.processes.map(({ pid, name }) => [pid, name])));

@@ -1,9 +1,10 @@
 // What the timeline and the heat map know together: the whole of the time, what of it is in sight, and the cursor. The
 // range itself is part of the query.
 
-import { batch, computed, effect, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { draggedRange, info, query } from "../state/app.ts";
 import { eventTasks } from "../state/event_tasks.ts";
+import { ofProfile } from "../state/of_profile.ts";
 import type { Query, Times, TrackBy, TrackSort } from "../session/types.ts";
 import type { TimeSpan } from "./time_window.ts";
 import { dropsSamples } from "../state/steps.ts";
@@ -51,10 +52,10 @@ const filters = computed(() => {
 export const timeQuery = computed(() => JSON.parse(filters.value) as Query);
 
 /** What is in sight; null for all of it. */
-export const zoomedTime = signal<TimeSpan | null>(null);
+export const zoomedTime = ofProfile<TimeSpan | null>(null);
 
 /** The ranges that were zoomed into, outermost first. */
-export const timeCrumbs = signal<readonly TimeSpan[]>([]);
+export const timeCrumbs = ofProfile<readonly TimeSpan[]>([]);
 
 export const timeInSight = computed<TimeSpan>(() => {
   const whole = wholeTime.value ?? { start: 0, end: 1 };
@@ -62,7 +63,7 @@ export const timeInSight = computed<TimeSpan>(() => {
 });
 
 /** Where the keys are in time; null before the first. */
-export const timeCursor = signal<number | null>(null);
+export const timeCursor = ofProfile<number | null>(null);
 
 /** CSS pixels of the plot: whatever shows the time in sight as well is as wide. */
 export const plotWidth = signal(0);
@@ -102,9 +103,9 @@ export function setTrackKind(kind: TrackBy): void {
 }
 export const trackOrder = signal<TrackSort>("weight");
 /** Processes whose threads are shown. */
-export const openProcesses = signal<ReadonlySet<number>>(new Set());
+export const openProcesses = ofProfile<ReadonlySet<number>>(new Set());
 /** Tracks that are not shown: their names, by key. */
-export const hiddenTracks = signal<ReadonlyMap<string, string>>(new Map());
+export const hiddenTracks = ofProfile<ReadonlyMap<string, string>>(new Map());
 
 /** Shows a span; the whole leaves every zoom. */
 export function showTime(span: TimeSpan): void {
@@ -127,25 +128,5 @@ export function leaveTo(place: number): void {
   batch(() => {
     timeCrumbs.value = timeCrumbs.peek().slice(0, place + 1);
     zoomedTime.value = timeCrumbs.peek().at(-1) ?? null;
-  });
-}
-
-/** Begins anew with every profile. Call once. */
-export function followTime(): void {
-  let former = info.peek();
-  effect(() => {
-    const present = info.value;
-    // Names change the same profile; another one has another beginning.
-    const isOther = present?.time?.start !== former?.time?.start || present?.samples !== former?.samples;
-    former = present;
-    if (isOther) {
-      batch(() => {
-        zoomedTime.value = null;
-        timeCrumbs.value = [];
-        timeCursor.value = null;
-        openProcesses.value = new Set();
-        hiddenTracks.value = new Map();
-      });
-    }
   });
 }

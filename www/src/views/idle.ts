@@ -2,7 +2,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { isDerived, query, zoomRoot } from "../state/app.ts";
-import { eventTasks, processNames } from "../state/event_tasks.ts";
+import { processNames } from "../state/event_tasks.ts";
 import { amendStep } from "../state/history.ts";
 import { recall, remember } from "../state/storage.ts";
 import { ALL } from "../session/types.ts";
@@ -41,8 +41,6 @@ const awaits = signal(false);
 /** Another profile is open. */
 export function awaitIdle(how: "as remembered" | "as asked"): void {
   awaits.value = how === "as remembered";
-  // Those of the profile before say nothing of this one.
-  eventTasks.value = null;
 }
 
 /** Hides what is idle where that is remembered, as part of the step that showed it. Call once. */

@@ -4,13 +4,14 @@
 // up again in the new tree; where its call is gone, the zoom goes to the deepest call above it that is still there, and of
 // the selection the function remains.
 
-import { batch, computed, signal } from "@preact/signals";
+import { batch, computed } from "@preact/signals";
 import type { AroundFunction, CallNodeDetail, DsoRef, Place, Query, TimeRange, Transform } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { draggedRange, query, selection, session, zoomRoot } from "../state/app.ts";
 import { detail } from "../state/detail.ts";
 import { sampledOf } from "../state/event_tasks.ts";
 import { amendStep, step, zoomTo } from "../state/history.ts";
+import { ofProfile } from "../state/of_profile.ts";
 import { DEFAULT_QUERY, MOST_LISTED } from "../state/query_text.ts";
 import { findSelectedFunction } from "./find_function.ts";
 import { presentPlaces } from "./places.ts";
@@ -25,7 +26,7 @@ const filtersOf = (asked: Query): Filters => Object.fromEntries(FILTERS.map((eac
 const MOST_UNDONE = 99;
 
 /** As they were before each change, oldest first; some may be shown again already, by Back. */
-const filtersBefore = signal<readonly Filters[]>([]);
+const filtersBefore = ofProfile<readonly Filters[]>([]);
 
 export const canUndoFilters = computed(() => filtersBefore.value.some((each) => !isSame(each, filtersOf(query.value))));
 
@@ -37,11 +38,6 @@ export function undoFilters(): void {
     ask(before[at] as Filters);
     filtersBefore.value = before.slice(0, at);
   }
-}
-
-/** Another profile has other filters. */
-export function forgetFilters(): void {
-  filtersBefore.value = [];
 }
 
 /** What becomes of the selection where its call is gone. */
