@@ -1,7 +1,6 @@
 // The page starts: theme, session, and whatever the address or the document already holds.
 
 import { render } from "preact";
-import { followFilters } from "./ledger/filtered.ts";
 import { followComparison } from "./compare/second.ts";
 import { followDrops, followPastes } from "./open/drop.ts";
 import { payloadOf } from "./open/failure.ts";
@@ -20,7 +19,6 @@ import { followTitle } from "./shell/TopBar.tsx";
 import { followShare } from "./share/links.ts";
 import { followPage } from "./share/pages.ts";
 import { phase, session } from "./state/app.ts";
-import { followSelection } from "./state/detail.ts";
 import { followEventTasks } from "./state/event_tasks.ts";
 import { followHistory } from "./state/history.ts";
 import { followDock, followLayout } from "./state/layout.ts";
@@ -89,7 +87,6 @@ if (root !== null) {
   followShown();
   followEventTasks();
   followIdle();
-  followSelection();
   followPlaces();
   followMarks();
   followShare();
@@ -99,7 +96,6 @@ if (root !== null) {
   followCommands();
   followKeys();
   followRecent();
-  followFilters();
   followDrops();
   followPastes();
   // Tasks of their own, so that none is long. What is asked for first is answered while the page is drawn.

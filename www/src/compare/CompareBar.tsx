@@ -1,6 +1,5 @@
 // What is compared: the two sides, which is which, the event, and what makes them comparable.
 
-import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { Chips } from "../shell/Chips.tsx";
 import { Icon } from "../shell/icons.tsx";
@@ -10,9 +9,8 @@ import { namedAmong } from "../ledger/state.ts";
 import { Popover } from "../shell/Popover.tsx";
 import { Segmented } from "../shell/Segmented.tsx";
 import { listed } from "../open/answerable.ts";
-import { ask } from "../session/ask.ts";
 import type { Coverage, SideTotal } from "../session/types.ts";
-import { event, namesGeneration, query, session } from "../state/app.ts";
+import { event, query } from "../state/app.ts";
 import { bytes, count, countSamples, seconds } from "../state/format.ts";
 import { setEvent } from "../views/index.ts";
 import type { SideWords } from "./state.ts";
@@ -22,7 +20,6 @@ import {
   compareView,
   comparing,
   hasTimes,
-  request,
   secondQuery,
   setComparison,
   sideWords,
@@ -30,7 +27,6 @@ import {
 } from "./state.ts";
 
 export function CompareBar(): JSX.Element {
-  useSides();
   const [before, after] = sideWords.value ?? [];
   const totals = comparedSides.value;
   return (
@@ -46,24 +42,6 @@ export function CompareBar(): JSX.Element {
       <BasisChoice />
     </div>
   );
-}
-
-/** Asks what each side has in all. */
-function useSides(): void {
-  useSignalEffect(() => {
-    void namesGeneration.value;
-    const [present, asked] = [session.value, request.value];
-    if (present === null || asked === null) {
-      comparedSides.value = null;
-      return;
-    }
-    return ask(
-      ({ signal }) => present.call("comparedSides", { request: asked }, { signal }),
-      (sides) => {
-        comparedSides.value = sides;
-      },
-    );
-  });
 }
 
 /** Filters and transforms are of the first profile; those that go by names are applied to both. */

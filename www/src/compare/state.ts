@@ -3,10 +3,11 @@
 // tree.
 
 import { batch, computed, signal } from "@preact/signals";
+import { answerTo } from "../session/ask.ts";
 import type { CompareRequest, Coverage, EventInfo, ProfileInfo, ProfileSlot, Query, SideTotal } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import type { Selection } from "../state/app.ts";
-import { comparison, coverage, event, events, opened, query } from "../state/app.ts";
+import { comparison, coverage, event, events, namesGeneration, opened, query, session } from "../state/app.ts";
 import { step } from "../state/history.ts";
 import type { ComparisonState } from "../state/url.ts";
 import { secondSide } from "./sides.ts";
@@ -31,9 +32,6 @@ export const changeOrder = signal<ChangeOrder>("increase");
 
 export const comparedSelection = signal<Selection | null>(null);
 export const comparedZoom = signal<number>(ALL);
-/** What each side has in all: before, after; null until the session has said it. */
-export const comparedSides = signal<readonly [SideTotal, SideTotal] | null>(null);
-
 /** What is on the screen; an address may name a second profile that is not here. */
 export const comparing = computed<ComparisonState | null>(() => {
   const wanted = comparison.value;
@@ -129,6 +127,13 @@ export const request = computed<CompareRequest | null>(() => {
   ];
   const [before, after] = inOrder(sides, wanted);
   return { before, after };
+});
+
+/** What each side has in all: before, after; null until the session has said it. */
+export const comparedSides = answerTo<readonly [SideTotal, SideTotal]>(() => {
+  void namesGeneration.value;
+  const [asking, asked] = [session.value, request.value];
+  return asking === null || asked === null ? null : ({ signal }) => asking.call("comparedSides", { request: asked }, { signal });
 });
 
 /** The second profile's number of the event that is shown; -1 where none counts the same. */

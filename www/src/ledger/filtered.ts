@@ -1,8 +1,8 @@
 // The ledger of what is shown: where filters act, or steps that take samples away, how much of the rest has names, and
 // which DSOs it is in. Asked for when these or the names change, never while a range is dragged.
 
-import { computed, effect, signal } from "@preact/signals";
-import { ask } from "../session/ask.ts";
+import { computed, signal } from "@preact/signals";
+import { answerTo } from "../session/ask.ts";
 import type { DsoRow, FilteredCoverage, Query } from "../session/types.ts";
 import { coverage, dsos, info, namesGeneration, query, session } from "../state/app.ts";
 import { hasSingleSamples } from "../timeline/state.ts";
@@ -12,11 +12,24 @@ import { coverageParts } from "./coverage.ts";
 /** What the ledger counts where filters act. */
 export const scope = signal<"shown" | "whole">("shown");
 
-/** What the session says of the filters that act; null while it is being asked. */
-const filtered = signal<FilteredCoverage | null>(null);
-
 /** Without single samples, what a filter would leave of a link's DSOs is not known. */
 export const isFiltered = computed(() => info.value !== null && hasSingleSamples.value && hasFilters(query.value));
+
+/** What matters of the query, as text, so that nothing is asked again while that stays as it is. */
+const filters = computed(() => {
+  const { range, processes, threads, cpus, comms, dsos, steps, inlines, unnamed } = query.value;
+  const dropping = dropsSamples(query.value) ? { steps, inlines, unnamed } : {};
+  return isFiltered.value ? JSON.stringify({ range, processes, threads, cpus, comms, dsos, ...dropping }) : null;
+});
+
+/** What the session says of the filters that act; null where none does, and before the first answer. */
+const filtered = answerTo<FilteredCoverage>(() => {
+  void namesGeneration.value;
+  const asking = session.peek();
+  return filters.value === null || asking === null
+    ? null
+    : ({ signal }) => asking.call("filteredCoverage", { query: query.peek() }, { signal });
+});
 
 /** True where the ledger counts less than the whole profile. */
 export const isPart = computed(() => isFiltered.value && scope.value === "shown" && filtered.value !== null);
@@ -32,30 +45,6 @@ export const partWords = computed(() => {
   const others = dropsSamples(query.value) || [processes, threads, cpus, comms, dsos].some((list) => list.length > 0);
   return others ? "shown samples" : "shown range";
 });
-
-/** Asks whenever filters or names change. Call once. */
-export function followFilters(): void {
-  const filters = computed(() => {
-    const { range, processes, threads, cpus, comms, dsos, steps, inlines, unnamed } = query.value;
-    const dropping = dropsSamples(query.value) ? { steps, inlines, unnamed } : {};
-    return isFiltered.value ? JSON.stringify({ range, processes, threads, cpus, comms, dsos, ...dropping }) : null;
-  });
-  effect(() => {
-    void namesGeneration.value;
-    const tell = (answer: FilteredCoverage | null): void => {
-      filtered.value = answer;
-    };
-    const asking = session.peek();
-    if (filters.value === null || asking === null) {
-      return tell(null);
-    }
-    return ask(
-      ({ signal }) => asking.call("filteredCoverage", { query: query.peek() }, { signal }),
-      tell,
-      () => tell(null),
-    );
-  });
-}
 
 /** The coverage and the rows that the ledger shows. */
 export const ledgerCoverage = computed(() => (isPart.value ? (filtered.value?.coverage ?? null) : coverage.value));

@@ -1,5 +1,7 @@
 // Questions to the worker that may be taken back.
 
+import type { ReadonlySignal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { Cancelled, WorkerDied } from "./client.ts";
 
 /** Passes the signal on to the session's call. */
@@ -23,6 +25,22 @@ export function ask<Answer>(
   const abort = new AbortController();
   void answered(asking, { deliver, fail }, abort);
   return () => abort.abort();
+}
+
+/**
+ * What the worker says, asked again whenever what `question` reads changes: until then the former answer stands. null where
+ * there is nothing to ask, and where that failed.
+ */
+export function answerTo<Answer>(question: () => Asking<Answer> | null): ReadonlySignal<Answer | null> {
+  const known = signal<Answer | null>(null);
+  const tell = (answer: Answer | null): void => {
+    known.value = answer;
+  };
+  effect(() => {
+    const asking = question();
+    return asking === null ? tell(null) : ask(asking, tell, () => tell(null));
+  });
+  return known;
 }
 
 /** Resolves when the answer has been delivered, or none is to be. */

@@ -4,7 +4,6 @@
 import { render } from "preact";
 import { dsos, info, phase, search, session, view } from "../../src/state/app.ts";
 import type { DsoRow, ProfileInfo } from "../../src/session/types.ts";
-import { followSelection } from "../../src/state/detail.ts";
 import { followEventTasks } from "../../src/state/event_tasks.ts";
 import { followHistory } from "../../src/state/history.ts";
 import { followMarks } from "../../src/timeline/marks.ts";
@@ -71,7 +70,6 @@ dsos.value = DSOS.map((name, id) => {
 });
 phase.value = { kind: "open" };
 followEventTasks();
-followSelection();
 followMarks();
 
 function Harness(): preact.JSX.Element {
