@@ -6,7 +6,7 @@ import { Icon } from "../shell/icons.tsx";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { coverageParts } from "../ledger/coverage.ts";
 import { namedAmong } from "../ledger/state.ts";
-import { Popover } from "../shell/Popover.tsx";
+import { MenuItem, Popover } from "../shell/Popover.tsx";
 import { Segmented } from "../shell/Segmented.tsx";
 import { listed } from "../open/answerable.ts";
 import type { Coverage, SideTotal } from "../session/types.ts";
@@ -104,21 +104,18 @@ function EventChoice(): JSX.Element | null {
         <>
           {common.length === 0 && <p class="menu-head">The profiles have no event in common.</p>}
           {common.map(({ event: each, index }) => (
-            <button
+            <MenuItem
+              close={close}
               key={index}
-              type="button"
-              class="menu-item event-item"
-              aria-pressed={index === query.value.event}
-              onClick={() => {
-                close();
-                setEvent(index);
-              }}
+              kind="event-item"
+              isOn={index === query.value.event}
+              onChoose={() => setEvent(index)}
             >
               <strong class="event-name" title={each.name}>
                 {each.name}
               </strong>
               <span class="event-samples">{countSamples(each.samples)}</span>
-            </button>
+            </MenuItem>
           ))}
         </>
       )}

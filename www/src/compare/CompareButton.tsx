@@ -4,7 +4,7 @@
 import type { JSX } from "preact";
 import { pickFiles } from "../open/pick.ts";
 import { served } from "../open/served.ts";
-import { Popover } from "../shell/Popover.tsx";
+import { MenuItem, Popover } from "../shell/Popover.tsx";
 import { opened, query } from "../state/app.ts";
 import { compareAgain, compareWithFiles, compareWithServed } from "./second.ts";
 import { compareWithRest, second } from "./state.ts";
@@ -14,18 +14,10 @@ export function CompareButton(): JSX.Element {
     <Popover label="Compare…" buttonClass="compare-button" panelClass="menu">
       {(close) => {
         const item = (label: string, run: () => void, why?: string): JSX.Element => (
-          <button
-            type="button"
-            class="menu-item"
-            disabled={why !== undefined}
-            onClick={() => {
-              close();
-              run();
-            }}
-          >
+          <MenuItem close={close} disabled={why !== undefined} onChoose={run}>
             {label}
             {why !== undefined && <span class="menu-why">{why}</span>}
-          </button>
+          </MenuItem>
         );
         const others = (served.value?.profiles ?? []).filter(({ name }) => name !== opened.value?.name);
         const noRange = query.value.range === null ? "select a range in the timeline first" : undefined;

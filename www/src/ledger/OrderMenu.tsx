@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { Icon } from "../shell/icons.tsx";
-import { Popover } from "../shell/Popover.tsx";
+import { MenuItem, Popover } from "../shell/Popover.tsx";
 import { served } from "../open/served.ts";
 import type { LedgerOrder } from "./coverage.ts";
 import { asking, unasked } from "./debuginfod.ts";
@@ -49,30 +49,26 @@ export function OrderMenu(): JSX.Element {
       {(close) => (
         <>
           {ORDERS.map(({ value, label }) => (
-            <button
+            <MenuItem
+              close={close}
               key={value}
-              type="button"
-              class="menu-item"
-              aria-pressed={order.value === value}
-              onClick={() => {
+              isOn={order.value === value}
+              onChoose={() => {
                 order.value = value;
-                close();
               }}
             >
               {label}
-            </button>
+            </MenuItem>
           ))}
           {served.value === null && (
-            <button
-              type="button"
-              class="menu-item"
-              onClick={() => {
-                close();
+            <MenuItem
+              close={close}
+              onChoose={() => {
                 asking.value = unasked.value.map((row) => row.id);
               }}
             >
               debuginfod servers…
-            </button>
+            </MenuItem>
           )}
         </>
       )}

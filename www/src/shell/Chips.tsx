@@ -14,7 +14,7 @@ import { share } from "../views/words.ts";
 import type { Chip } from "./chips.ts";
 import { chipsOf } from "./chips.ts";
 import { Icon } from "./icons.tsx";
-import { Popover } from "./Popover.tsx";
+import { MenuItem, Popover } from "./Popover.tsx";
 
 /** How many chips have room; null until they were measured. */
 const room = signal<number | null>(null);
@@ -118,34 +118,26 @@ function amountWords(removed: RemovedSamples): string {
 function ChipMenu({ chip, effect, close }: { chip: Chip; effect: string; close: () => void }): JSX.Element {
   const { range } = query.value;
   const isOnly = chipsOf(query.value).length === 1;
-  const run = (action: () => void): void => {
-    close();
-    action();
-  };
   return (
     <>
       <p class="menu-head">{`${chip.word} ${chip.text} ${effect}`.replace(/\s+/g, " ")}</p>
-      <button type="button" class="menu-item" onClick={() => run(chip.remove)}>
+      <MenuItem close={close} onChoose={chip.remove}>
         Remove
-      </button>
+      </MenuItem>
       {chip.key === "range" && range !== null && (
-        <button
-          type="button"
-          class="menu-item"
-          onClick={() => run(() => setRange({ ...range, side: range.side === "inside" ? "outside" : "inside" }))}
-        >
+        <MenuItem close={close} onChoose={() => setRange({ ...range, side: range.side === "inside" ? "outside" : "inside" })}>
           {range.side === "inside" ? "Show everything outside the range" : "Show only this range"}
-        </button>
+        </MenuItem>
       )}
       {chip.key === "range" && (
-        <button type="button" class="menu-item" onClick={() => run(compareWithRest)}>
+        <MenuItem close={close} onChoose={compareWithRest}>
           Compare with the rest
-        </button>
+        </MenuItem>
       )}
       {!isOnly && (
-        <button type="button" class="menu-item" onClick={() => run(clearFilters)}>
+        <MenuItem close={close} onChoose={clearFilters}>
           Clear all
-        </button>
+        </MenuItem>
       )}
     </>
   );

@@ -6,7 +6,7 @@ import { event, events, isDerived, query } from "../state/app.ts";
 import { count, countSamples, weight } from "../state/format.ts";
 import { setEvent } from "../views/index.ts";
 import { Icon } from "./icons.tsx";
-import { Popover } from "./Popover.tsx";
+import { MenuItem, Popover } from "./Popover.tsx";
 
 export function EventMenu(): JSX.Element | null {
   const here = event.value;
@@ -68,15 +68,13 @@ function Choices({ close }: { close: () => void }): JSX.Element {
   );
 }
 
-function Group({
-  title,
-  events: members,
-  close,
-}: {
+interface GroupProps {
   title: string | null;
-  events: NumberedEvent[];
+  events: readonly NumberedEvent[];
   close: () => void;
-}): JSX.Element | null {
+}
+
+function Group({ title, events: members, close }: GroupProps): JSX.Element | null {
   if (members.length === 0) {
     return null;
   }
@@ -88,23 +86,20 @@ function Group({
         </p>
       )}
       {members.map((each) => (
-        <button
+        <MenuItem
+          close={close}
           key={each.number}
-          type="button"
-          class="menu-item event-item"
-          aria-pressed={each.number === query.value.event}
+          kind="event-item"
+          isOn={each.number === query.value.event}
           disabled={each.samples === 0}
-          onClick={() => {
-            close();
-            setEvent(each.number);
-          }}
+          onChoose={() => setEvent(each.number)}
         >
           <strong class="event-name" title={each.name}>
             {each.name}
           </strong>
           <span class="event-samples">{countSamples(each.samples)}</span>
           <span class="event-weight">{isTelling(each) && weight(each.weight, each.name)}</span>
-        </button>
+        </MenuItem>
       ))}
     </div>
   );

@@ -9,7 +9,7 @@ import { theme } from "../state/theme.ts";
 import { narrow } from "../state/width.ts";
 import { SERVED } from "./all_commands.ts";
 import { Icon } from "./icons.tsx";
-import { Popover } from "./Popover.tsx";
+import { MenuItem, Popover } from "./Popover.tsx";
 import { Segmented } from "./Segmented.tsx";
 
 /** By id, as the table of commands has them; those that cannot be given now are left out. */
@@ -23,17 +23,9 @@ export function MainMenu(): JSX.Element {
       {(close) => (
         <>
           {itemsFor(narrow.value ? NARROW_ITEMS : ITEMS).map(({ id, label, run }) => (
-            <button
-              key={id}
-              type="button"
-              class="menu-item"
-              onClick={() => {
-                close();
-                run?.();
-              }}
-            >
+            <MenuItem close={close} key={id} onChoose={() => run?.()}>
               {label} {keyOf(id) !== "" && <kbd>{keyOf(id)}</kbd>}
-            </button>
+            </MenuItem>
           ))}
           <hr />
           <div class="menu-row">

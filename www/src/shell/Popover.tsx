@@ -69,3 +69,26 @@ export function Popover({ label, name, buttonClass = "", panelClass = "", childr
     </span>
   );
 }
+
+interface MenuItemProps {
+  /** Of the panel that it is in, which closes before anything else. */
+  close: () => void;
+  onChoose: () => void;
+  kind?: string;
+  /** Of one of several choices. */
+  isOn?: boolean;
+  disabled?: boolean;
+  children: ComponentChildren;
+}
+
+export function MenuItem({ close, onChoose, kind = "", isOn, disabled = false, children }: MenuItemProps): JSX.Element {
+  const choose = (): void => {
+    close();
+    onChoose();
+  };
+  return (
+    <button type="button" class={`menu-item ${kind}`} aria-pressed={isOn} disabled={disabled} onClick={choose}>
+      {children}
+    </button>
+  );
+}

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { Icon } from "../shell/icons.tsx";
-import { Popover } from "../shell/Popover.tsx";
+import { MenuItem, Popover } from "../shell/Popover.tsx";
 import type { ChoiceProps } from "../shell/Segmented.tsx";
 import { Segmented } from "../shell/Segmented.tsx";
 import type { TrackBy, TrackSort } from "../session/types.ts";
@@ -40,52 +40,23 @@ export function TimelineMenu({ model, onCollapse }: { model: TimelineModel; onCo
           )}
           <Choices label="Sort by" choice={trackOrder} choices={ORDERS} />
           {row && (
-            <button
-              type="button"
-              class="menu-item"
-              onClick={() => {
-                close();
-                model.hide(row);
-              }}
-            >
+            <MenuItem close={close} onChoose={() => model.hide(row)}>
               Hide {row.label} <kbd>Delete</kbd>
-            </button>
+            </MenuItem>
           )}
           {hidden.length > 1 && (
-            <button
-              type="button"
-              class="menu-item"
-              onClick={() => {
-                close();
-                show(hidden.map(([key]) => key));
-              }}
-            >
+            <MenuItem close={close} onChoose={() => show(hidden.map(([key]) => key))}>
               Show all {hidden.length} hidden tracks
-            </button>
+            </MenuItem>
           )}
           {hidden.map(([key, label]) => (
-            <button
-              key={key}
-              type="button"
-              class="menu-item"
-              onClick={() => {
-                close();
-                show([key]);
-              }}
-            >
+            <MenuItem close={close} key={key} onChoose={() => show([key])}>
               Show {label}
-            </button>
+            </MenuItem>
           ))}
-          <button
-            type="button"
-            class="menu-item"
-            onClick={() => {
-              close();
-              onCollapse();
-            }}
-          >
+          <MenuItem close={close} onChoose={() => onCollapse()}>
             Collapse the timeline
-          </button>
+          </MenuItem>
         </>
       )}
     </Popover>
