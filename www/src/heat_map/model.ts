@@ -14,21 +14,11 @@ import type { TimeAction } from "../timeline/keys.ts";
 import { prepareDrag } from "../timeline/prepare.ts";
 import { KeyedRange } from "../timeline/range_keys.ts";
 import { markFrom, wordsOfMarksAt } from "../timeline/marks.ts";
-import {
-  enterSpan,
-  leaveTo,
-  rangeShown,
-  showTime,
-  timeCrumbs,
-  timeCursor,
-  timeInSight,
-  timeQuery,
-  wholeTime,
-} from "../timeline/state.ts";
+import { changeTime, rangeShown, timeCursor, timeInSight, timeQuery, wholeTime } from "../timeline/state.ts";
 import type { TimeSpan } from "../timeline/time_window.ts";
-import { extended, panWindow, zoomWindow } from "../timeline/time_window.ts";
+import { extended } from "../timeline/time_window.ts";
 import { latest } from "../views/latest.ts";
-import { previewRange, setRange } from "../views/query_steps.ts";
+import { endDrag, previewRange, setRange } from "../views/query_steps.ts";
 import type { Grid, Rows, SpanSum } from "./grid.ts";
 import { cellAt, cellAtTime, gridFor, spanOfCell, spanOfCells, spanOfGrid, sumOfCells } from "./grid.ts";
 import type { HeatElements } from "./stage.ts";
@@ -234,14 +224,7 @@ export class HeatModel {
         );
         timeCursor.value = span.start;
       },
-      drop: (outcome) => {
-        const dragged = draggedRange.peek();
-        if (outcome === "kept" && dragged !== null) {
-          setRange(dragged);
-        } else {
-          previewRange(null);
-        }
-      },
+      drop: endDrag,
       hover: (x, y, clientX, clientY) => {
         prepareDrag();
         this.#hover(cell(x, y), clientX, clientY);
@@ -253,9 +236,9 @@ export class HeatModel {
       },
       zoom: (factor, x) => {
         const { first, cell: width, period } = this.grid.peek();
-        this.#zoom(factor, (first + x / width) * period);
+        changeTime({ kind: "zoom", factor }, (first + x / width) * period);
       },
-      pan: (pixels) => showTime(panWindow(timeInSight.peek(), this.#whole, pixels / Math.max(1, stage.width.peek()))),
+      pan: (pixels) => changeTime({ kind: "pan", share: pixels / Math.max(1, stage.width.peek()) }),
     };
   }
 
@@ -306,22 +289,12 @@ export class HeatModel {
     this.#isOnKeys.value = true;
     this.#leave();
     switch (action.kind) {
-      case "zoom":
-        return this.#zoom(action.factor, timeCursor.peek() ?? timeInSight.peek().start);
-      case "pan":
-        return showTime(panWindow(timeInSight.peek(), this.#whole, action.share));
-      case "all":
-        return leaveTo(-1);
-      case "out-one":
-        return leaveTo(timeCrumbs.peek().length - 2);
-      case "fit-range": {
-        const range = query.peek().range;
-        return range === null ? undefined : enterSpan({ start: range.start, end: range.end });
-      }
       case "mark":
         return this.#toMark(action.to);
       case "cursor":
         return this.#moveCursor(action);
+      default:
+        return changeTime(action, timeCursor.peek() ?? timeInSight.peek().start);
     }
   }
 
@@ -367,10 +340,6 @@ export class HeatModel {
 
   get #whole(): TimeSpan {
     return wholeTime.peek() ?? { start: 0, end: 1 };
-  }
-
-  #zoom(factor: number, about: number): void {
-    showTime(zoomWindow(timeInSight.peek(), this.#whole, about, factor));
   }
 }
 

@@ -10,7 +10,7 @@ import { weight } from "../state/format.ts";
 import { runTask } from "../state/tasks.ts";
 import { themeGeneration } from "../state/theme.ts";
 import { latest } from "../views/latest.ts";
-import { previewRange, setCpus, setProcesses, setRange, setThreads } from "../views/query_steps.ts";
+import { endDrag, previewRange, setCpus, setProcesses, setRange, setThreads } from "../views/query_steps.ts";
 import { markFrom, marks, wordsOfMarksAt } from "./marks.ts";
 import type { GestureHandlers } from "./gestures.ts";
 import { followGestures } from "./gestures.ts";
@@ -23,18 +23,16 @@ import { ALL_ROW, binAt, rowAt } from "./scene.ts";
 import type { TimeElements, TimelineForm } from "./stage.ts";
 import { TimeStage } from "./stage.ts";
 import {
+  changeTime,
   chosenInstant,
-  enterSpan,
   hasSingleSamples,
   hiddenTracks,
-  leaveTo,
   openProcesses,
   plotWidth,
   pointedInstant,
   rangeShown,
   showTime,
   stackWords,
-  timeCrumbs,
   timeCursor,
   timeInSight,
   timeQuery,
@@ -43,18 +41,7 @@ import {
   wholeTime,
 } from "./state.ts";
 import type { TimeSpan } from "./time_window.ts";
-import {
-  extended,
-  lengthOf,
-  panWindow,
-  pointedTime,
-  revealTime,
-  roundStep,
-  spanOf,
-  timeAt,
-  xOf,
-  zoomWindow,
-} from "./time_window.ts";
+import { extended, lengthOf, pointedTime, revealTime, roundStep, spanOf, timeAt, xOf } from "./time_window.ts";
 import { decimalsFor, lengthWords, NO_SINGLE_SAMPLES, rangeWords, secondsWith } from "./words.ts";
 
 const BIN_PX = 2;
@@ -219,14 +206,7 @@ export class TimelineModel {
         );
         timeCursor.value = now;
       },
-      drop: (outcome) => {
-        const dragged = draggedRange.peek();
-        if (outcome === "kept" && dragged !== null && dragged.start < dragged.end) {
-          setRange(dragged);
-        } else {
-          previewRange(null);
-        }
-      },
+      drop: endDrag,
       hover: (x, y, clientX, clientY) => {
         prepareDrag();
         this.#hover(x, y, clientX, clientY);
@@ -241,8 +221,8 @@ export class TimelineModel {
           this.choose(row);
         }
       },
-      zoom: (factor, x) => this.#zoom(factor, timeAt(x, timeInSight.peek(), stage.width.peek())),
-      pan: (pixels) => this.#pan(pixels / Math.max(1, stage.width.peek())),
+      zoom: (factor, x) => changeTime({ kind: "zoom", factor }, timeAt(x, timeInSight.peek(), stage.width.peek())),
+      pan: (pixels) => changeTime({ kind: "pan", share: pixels / Math.max(1, stage.width.peek()) }),
     };
   }
 
@@ -338,39 +318,22 @@ export class TimelineModel {
   // Keys ---------------------------------------------------------------------------------------------------------------
 
   act(action: TimeAction): void {
-    const window = timeInSight.peek();
     switch (action.kind) {
-      case "zoom":
-        return this.#zoom(action.factor, this.#cursorInSight());
-      case "pan":
-        return this.#pan(action.share);
-      case "all":
-        return leaveTo(-1);
-      case "out-one":
-        return leaveTo(timeCrumbs.peek().length - 2);
-      case "fit-range":
-        return this.fitRange();
       case "mark":
         return this.#toMark(action.to);
       case "cursor":
         if (action.along === "rows") {
           return this.toRow(this.activeRow.peek() + action.steps);
         }
-        return this.#moveCursor(action.steps * roundStep(lengthOf(window) / CURSOR_STEPS), action.range);
+        return this.#moveCursor(action.steps * roundStep(lengthOf(timeInSight.peek()) / CURSOR_STEPS), action.range);
+      default:
+        return changeTime(action, this.#cursorInSight());
     }
   }
 
   /** A key that made a range was let go. */
   settle(): void {
     this.#keyed.settle();
-  }
-
-  /** Zooms into the range, which stays; without a range there is nothing to zoom into. */
-  fitRange(): void {
-    const range = this.#range();
-    if (range !== null) {
-      enterSpan({ start: range.start, end: range.end });
-    }
   }
 
   /** Moves an edge of the range, or of the whole where there is none yet. */
@@ -440,14 +403,6 @@ export class TimelineModel {
 
   get #whole(): TimeSpan {
     return wholeTime.peek() ?? { start: 0, end: 1 };
-  }
-
-  #zoom(factor: number, about: number): void {
-    showTime(zoomWindow(timeInSight.peek(), this.#whole, about, factor));
-  }
-
-  #pan(share: number): void {
-    showTime(panWindow(timeInSight.peek(), this.#whole, share));
   }
 
   #reveal(time: number): void {

@@ -8,7 +8,8 @@ import { ofProfile } from "../state/of_profile.ts";
 import type { Query, Times, TrackBy, TrackSort } from "../session/types.ts";
 import type { TimeSpan } from "./time_window.ts";
 import { dropsSamples } from "../state/steps.ts";
-import { clampWindow, sameSpan } from "./time_window.ts";
+import type { TimeAction } from "./keys.ts";
+import { clampWindow, panWindow, sameSpan, zoomWindow } from "./time_window.ts";
 
 /** When the last of what was worked out was: a wait may end after the last sample. */
 const lastDerived = computed(() => (eventTasks.value?.processes ?? []).reduce((last, { end }) => Math.max(last, end), 0));
@@ -111,6 +112,26 @@ export const hiddenTracks = ofProfile<ReadonlyMap<string, string>>(new Map());
 export function showTime(span: TimeSpan): void {
   const whole = wholeTime.peek();
   zoomedTime.value = whole === null || sameSpan(span, whole) ? null : span;
+}
+
+/** Does what is asked of the time in sight; `about` is what stays where it is when it is magnified. */
+export function changeTime(action: Exclude<TimeAction, { kind: "cursor" | "mark" }>, about = 0): void {
+  const whole = wholeTime.peek() ?? { start: 0, end: 1 };
+  switch (action.kind) {
+    case "zoom":
+      return showTime(zoomWindow(timeInSight.peek(), whole, about, action.factor));
+    case "pan":
+      return showTime(panWindow(timeInSight.peek(), whole, action.share));
+    case "all":
+      return leaveTo(-1);
+    case "out-one":
+      return leaveTo(timeCrumbs.peek().length - 2);
+    case "fit-range": {
+      // It stays; without a range there is nothing to zoom into.
+      const range = query.peek().range;
+      return range === null ? undefined : enterSpan({ start: range.start, end: range.end });
+    }
+  }
 }
 
 /** Zooms into a span as a crumb of its own. */

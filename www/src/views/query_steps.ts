@@ -155,6 +155,16 @@ export function previewRange(range: TimeRange | null): void {
   draggedRange.value = range;
 }
 
+/** The drag is over: as it was meant, or not at all. */
+export function endDrag(outcome: "kept" | "cancelled"): void {
+  const dragged = draggedRange.peek();
+  if (outcome === "kept" && dragged !== null && dragged.start < dragged.end) {
+    setRange(dragged);
+  } else {
+    previewRange(null);
+  }
+}
+
 export function setRange(range: TimeRange | null): void {
   batch(() => {
     draggedRange.value = null;
