@@ -22,7 +22,7 @@ import { density } from "../state/layout.ts";
 import { singleKeys } from "../state/single_keys.ts";
 import { theme } from "../state/theme.ts";
 import type { FunctionGroup } from "../state/url.ts";
-import { colourBy, FIRST_LEVEL, rootAt, rowHeight, UNNAMED } from "../views/options.ts";
+import { COLOURS, colourBy, FIRST_LEVEL, INLINES, ROOTS, ROW_HEIGHTS, rootAt, rowHeight, UNNAMED } from "../views/options.ts";
 import { IDLE, idle, idleWord, setIdle } from "../views/idle.ts";
 import { setDirection, setGroup, setInlines, setUnnamed } from "../views/query_steps.ts";
 import { expandHottestPath } from "../views/rows/tree_model.ts";
@@ -73,35 +73,9 @@ const isTable = (): boolean => isOpen() && view.value === "functions";
 export function optionCommands(): Command[] {
   return [
     ...tree(),
-    ...kept(
-      "Colour",
-      colourBy,
-      [
-        ["kind", "kind"],
-        ["dso", "DSO"],
-        ["heat", "self heat"],
-      ],
-      isGraph,
-    ),
-    ...kept(
-      "Root",
-      rootAt,
-      [
-        ["top", "at the top"],
-        ["bottom", "at the bottom"],
-      ],
-      isGraph,
-    ),
-    ...kept(
-      "Row height",
-      rowHeight,
-      [
-        ["16", "16"],
-        ["18", "18"],
-        ["22", "22"],
-      ],
-      isGraph,
-    ),
+    ...kept("Colour", colourBy, COLOURS, isGraph),
+    ...kept("Root", rootAt, ROOTS, isGraph),
+    ...kept("Row height", rowHeight, ROW_HEIGHTS, isGraph),
     ...functions(),
     ...ledger(),
     ...kept(
@@ -154,10 +128,7 @@ function tree(): Command[] {
     }),
     ...commandsOf({
       label: "Inlines",
-      choices: [
-        ["shown", "shown"],
-        ["merged", "merged"],
-      ],
+      choices: INLINES,
       now: () => query.value.inlines,
       choose: setInlines,
     }),

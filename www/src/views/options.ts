@@ -16,10 +16,28 @@ function kept<T extends string>(name: string, choices: readonly T[], fallback: T
   return choice;
 }
 
+export const COLOURS = [
+  ["kind", "kind"],
+  ["dso", "DSO"],
+  ["heat", "self heat"],
+] as const;
 export const colourBy = kept("colour", ["kind", "dso", "heat"], "kind");
+export const ROOTS = [
+  ["top", "at the top"],
+  ["bottom", "at the bottom"],
+] as const;
 export const rootAt = kept("root-at", ["top", "bottom"], "top");
 /** Height of a row of a graph, for a mouse. */
+export const ROW_HEIGHTS = [
+  ["16", "16"],
+  ["18", "18"],
+  ["22", "22"],
+] as const;
 export const rowHeight = kept("row-height", ["16", "18", "22"], "18");
+export const INLINES = [
+  ["shown", "shown"],
+  ["merged", "merged"],
+] as const;
 /** What stands between the root and the first frame. */
 export const FIRST_LEVEL = [
   ["auto", "auto"],

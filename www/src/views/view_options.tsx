@@ -9,7 +9,7 @@ import { groupBy, hasAccesses, query, shownGroup, view } from "../state/app.ts";
 import { step } from "../state/history.ts";
 import type { DataGroup, FunctionGroup } from "../state/url.ts";
 import { isOfData } from "../state/url.ts";
-import { colourBy, rootAt, rowHeight, UNNAMED, FIRST_LEVEL } from "./options.ts";
+import { COLOURS, colourBy, FIRST_LEVEL, INLINES, ROOTS, ROW_HEIGHTS, rootAt, rowHeight, UNNAMED } from "./options.ts";
 import { setDirection, setGroup, setInlines, setUnnamed } from "./query_steps.ts";
 import { expandHottestPath } from "./rows/tree_model.ts";
 
@@ -103,31 +103,11 @@ function DataBy({ value }: { value: DataGroup }): JSX.Element {
 }
 
 function Colour(): JSX.Element {
-  return (
-    <Choice
-      label="Colour"
-      choice={colourBy}
-      choices={[
-        ["kind", "kind"],
-        ["dso", "DSO"],
-        ["heat", "self heat"],
-      ]}
-    />
-  );
+  return <Choice label="Colour" choice={colourBy} choices={COLOURS} />;
 }
 
 function Inlines(): JSX.Element {
-  return (
-    <Choice
-      label="Inlines"
-      value={query.value.inlines}
-      choices={[
-        ["shown", "shown"],
-        ["merged", "merged"],
-      ]}
-      onChoose={setInlines}
-    />
-  );
+  return <Choice label="Inlines" value={query.value.inlines} choices={INLINES} onChoose={setInlines} />;
 }
 
 function Unnamed(): JSX.Element {
@@ -148,23 +128,8 @@ function More({ parts }: { parts: readonly Part[] }): JSX.Element {
           <Unnamed />
           {parts.includes("graph") && (
             <>
-              <Choice
-                label="Root"
-                choice={rootAt}
-                choices={[
-                  ["top", "at the top"],
-                  ["bottom", "at the bottom"],
-                ]}
-              />
-              <Choice
-                label="Row height"
-                choice={rowHeight}
-                choices={[
-                  ["16", "16"],
-                  ["18", "18"],
-                  ["22", "22"],
-                ]}
-              />
+              <Choice label="Root" choice={rootAt} choices={ROOTS} />
+              <Choice label="Row height" choice={rowHeight} choices={ROW_HEIGHTS} />
             </>
           )}
         </>
