@@ -2,6 +2,7 @@
 // keys and pointer into the one range that all views share.
 
 import { computed, effect, signal, untracked } from "@preact/signals";
+import { ask } from "../session/ask.ts";
 import type { Session } from "../session/client.ts";
 import type { HeatCell, HeatMap, HeatRequest, Query } from "../session/types.ts";
 import { draggedRange, hovered, namesGeneration, phase, query, session } from "../state/app.ts";
@@ -84,12 +85,6 @@ export class HeatModel {
     },
     fail: (error) => {
       this.failure.value = error instanceof Error ? error.message : String(error);
-    },
-  });
-  readonly #ofRange = latest<SpanQuestion, HeatCell>({
-    ask: ({ session: asked, query: of, span }, { signal }) => asked.call("heatCell", { query: of, ...span }, { signal }),
-    deliver: (cell) => {
-      this.chosen.value = cell;
     },
   });
   readonly #wholeMaps = latest<Question & { grid: Grid }, HeatMap>({
@@ -184,19 +179,21 @@ export class HeatModel {
   }
 
   /** While it is dragged, of the map, which is there; then by the session, which knows the time before and after a cell. */
-  #sumRange(): void {
+  #sumRange(): (() => void) | undefined {
     const question = this.#question();
     const range = rangeShown.value;
     const answer = this.answer.value;
-    if (question === null || range === null) {
-      this.#ofRange.drop();
-      this.chosen.value = null;
-    } else if (draggedRange.value === null) {
-      this.#ofRange.ask({ ...question, span: { start: range.start, end: range.end } });
-    } else {
-      this.#ofRange.drop();
-      this.chosen.value = answer && sumOfCells(answer.map, answer.grid, range, this.#whole.end);
+    if (question === null || range === null || draggedRange.value !== null) {
+      this.chosen.value = range && question && answer && sumOfCells(answer.map, answer.grid, range, this.#whole.end);
+      return undefined;
     }
+    const { start, end } = range;
+    return ask(
+      ({ signal }) => question.session.call("heatCell", { query: question.query, start, end }, { signal }),
+      (cell) => {
+        this.chosen.value = cell;
+      },
+    );
   }
 
   // Pointer ------------------------------------------------------------------------------------------------------------
