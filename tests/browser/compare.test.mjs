@@ -226,8 +226,10 @@ describe("comparison", () => {
     async () => {
       const tab = await compared(lowData, raisedData, { height: 900 });
       await tab.page.getByText("Time order and heat map show a single profile").waitFor();
+      assert.equal(await tab.page.title(), "Comparing · low.data · perftab");
       await tab.page.getByRole("button", { name: "Stop comparing" }).click();
       await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
+      assert.equal(await tab.page.title(), "low.data · perftab");
       await tab.page.getByRole("button", { name: "Compare…" }).click();
       const item = tab.page.getByRole("button", { name: /The range with the rest/ });
       await item.getByText("select a range in the timeline first").waitFor();

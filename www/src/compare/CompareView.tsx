@@ -1,7 +1,7 @@
 // The page while two profiles are compared: instead of one profile's bars, views and dock.
 
 import type { JSX } from "preact";
-import { computed, signal, useSignalEffect } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { namedPercent, parts } from "../ledger/state.ts";
 import { UnsafeBanner } from "../ledger/UnsafeBanner.tsx";
@@ -25,9 +25,6 @@ import { CHANGES, changesHeight, setChangesHeight } from "./layout.ts";
 import { compareView, comparing, setComparison, stopComparing } from "./state.ts";
 
 export function CompareView(): JSX.Element {
-  useSignalEffect(() => {
-    document.title = `Comparing · ${opened.value?.name ?? ""} · perftab`;
-  });
   // A phone shows one thing at a time.
   const tab = comparedTab.value;
   const graph = tab === "flame";

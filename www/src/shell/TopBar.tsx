@@ -3,6 +3,7 @@
 import { effect } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { CompareButton } from "../compare/CompareButton.tsx";
+import { comparing } from "../compare/state.ts";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { countedSamples, namedCount, namedPercent, parts } from "../ledger/state.ts";
 import { shareOpen } from "../share/links.ts";
@@ -55,11 +56,12 @@ export function BarFrame({ children }: { children: ComponentChildren }): JSX.Ele
 
 const TAG = { file: null, sample: "Sample", served: null, link: "Link", page: "Page" } as const;
 
-/** The tab says what is open, and that names in it are forced. Call once. */
+/** The tab says what is open, and that it is compared, or that names in it are forced. Call once. */
 export function followTitle(): void {
   effect(() => {
     if (opened.value !== null) {
-      document.title = `${forcedRows.value.length > 0 ? "≠ " : ""}${opened.value.name} · perftab`;
+      const before = comparing.value !== null ? "Comparing · " : forcedRows.value.length > 0 ? "≠ " : "";
+      document.title = `${before}${opened.value.name} · perftab`;
     }
   });
 }
