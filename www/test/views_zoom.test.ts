@@ -3,28 +3,20 @@ import { test } from "node:test";
 import { foldPath } from "../src/views/flame/fold_path.ts";
 import { flameAction } from "../src/views/flame/keys.ts";
 import { placeCard } from "../src/views/placed_card.ts";
-import {
-  between,
-  clampView,
-  easeOut,
-  fromScreen,
-  layoutScreens,
-  pan,
-  reveal,
-  shrunkTo,
-  toScreen,
-  WHOLE,
-  zoomAbout,
-} from "../src/views/flame/zoom.ts";
+import type { View } from "../src/views/flame/zoom.ts";
+import { between, clampView, easeOut, layoutScreens, pan, reveal, shrunkTo, WHOLE, zoomAbout } from "../src/views/flame/zoom.ts";
 
 const SMALLEST = 1 / 64;
 
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
 
+/** Screen position (0 to 1) of a fraction of the root. */
+const toScreen = (view: View, fraction: number): number => (fraction - view.left) / view.span;
+
 test("what is under the pointer stays there while zooming in and out", () => {
   let view = { left: 0.2, span: 0.5 };
-  const under = fromScreen(view, 0.3);
+  const under = view.left + 0.3 * view.span;
   for (const factor of [1.5, 2, 1.1, 0.7, 0.9]) {
     view = zoomAbout(view, 0.3, factor, SMALLEST);
     near(toScreen(view, under), 0.3);

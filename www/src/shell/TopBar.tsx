@@ -5,7 +5,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { CompareButton } from "../compare/CompareButton.tsx";
 import { comparing } from "../compare/state.ts";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
-import { countedSamples, namedCount, namedPercent, parts } from "../ledger/state.ts";
+import { coverageTip, namedCount, namedPercent, parts } from "../ledger/state.ts";
 import { shareOpen } from "../share/links.ts";
 import type { FidelityInfo, ProfileInfo } from "../session/types.ts";
 import { coverage, dock, dockOpen, forcedRows, info, ledgerFull, opened } from "../state/app.ts";
@@ -113,7 +113,7 @@ function CoverageMeter(): JSX.Element {
     <button
       type="button"
       class="quiet coverage-meter"
-      title={coverageTip()}
+      title={`${coverageTip(coverage.value, namedPercent.value)} DSOs: ${namedCount.value}.`}
       onClick={() => {
         const shown = dockOpen.value && dock.value === "dsos" && !ledgerFull.value;
         ledgerFull.value = false;
@@ -132,15 +132,8 @@ function CoverageMeter(): JSX.Element {
   );
 }
 
-/** Both ways to count: by samples, as the meter does, and by frames, as `report --json` does. */
-function coverageTip(): string {
-  const { frames = 0, named = 0 } = coverage.value ?? {};
-  const byFrames = frames > 0 ? ` ${percent(named / frames)} of all frames are named.` : "";
-  return `${namedPercent.value.toFixed(1)} % of ${countedSamples.value} end in a named frame.${byFrames} DSOs: ${namedCount.value}.`;
-}
-
 /** The thin bar under the top bar while something takes a while. */
-export function WorkBar(): JSX.Element | null {
+function WorkBar(): JSX.Element | null {
   const task = shownTask.value;
   return task === undefined ? null : (
     <span class="work-bar">

@@ -1,13 +1,6 @@
 // What keys mean while the timeline or the heat map has the focus: time is moved, code is not.
 
-/** The little of a KeyboardEvent that decides. */
-export interface Key {
-  key: string;
-  shiftKey: boolean;
-  ctrlKey: boolean;
-  metaKey: boolean;
-  altKey: boolean;
-}
+import type { PressedKey } from "../state/commands.ts";
 
 export type TimeAction =
   /** About the cursor. */
@@ -24,7 +17,7 @@ const PAN = 0.2;
 const LEAP = 10;
 
 /** The action for a key, or null if the page may have other use for it. */
-export function timeAction(key: Key): TimeAction | null {
+export function timeAction(key: PressedKey): TimeAction | null {
   if (key.ctrlKey || key.metaKey || key.altKey) {
     return null;
   }
@@ -74,6 +67,6 @@ export function timeAction(key: Key): TimeAction | null {
 }
 
 /** Whether a key that goes up ends what keys were doing: while Shift is held, more may follow. */
-export function isLetGo(key: Key): boolean {
+export function isLetGo(key: PressedKey): boolean {
   return key.key === "Shift" || !key.shiftKey;
 }

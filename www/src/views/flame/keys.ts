@@ -1,13 +1,6 @@
 // What keys mean while the flame graph has the focus.
 
-/** The little of a KeyboardEvent that decides. */
-export interface Key {
-  key: string;
-  shiftKey: boolean;
-  ctrlKey: boolean;
-  metaKey: boolean;
-  altKey: boolean;
-}
+import type { PressedKey } from "../../state/commands.ts";
 
 export type FlameAction =
   | { kind: "move"; to: "parent" | "child" | "previous" | "next" | "root" | "hottest" }
@@ -41,7 +34,7 @@ const PLAIN: Record<string, FlameAction> = {
 };
 
 /** The action for a key, or null if the page may have other use for it. Letters may be switched off. */
-export function flameAction(key: Key, letters: "on" | "off" = "on"): FlameAction | null {
+export function flameAction(key: PressedKey, letters: "on" | "off" = "on"): FlameAction | null {
   if (key.ctrlKey || key.metaKey || key.altKey || (letters === "off" && /^[a-z]$/i.test(key.key))) {
     return null;
   }

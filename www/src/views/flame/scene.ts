@@ -79,14 +79,6 @@ export function visibleBoxes(scene: Scene, row: number): [number, number] {
   return [first, Math.max(first, lastAtMost(graph.start, from, to, layoutX(scene, scene.width)) + 1)];
 }
 
-/** A rectangle in device pixels. */
-export interface DeviceRect {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-
 /** Top and height of a row in device pixels, its gap left out. */
 export function rowSpan(scene: Scene, row: number, gap: number): [number, number] {
   const y = rowTop(scene, row) - scene.scrollTop;

@@ -90,16 +90,6 @@ export function layoutScreens(view: View): number {
   return Math.min(WIDEST_LAYOUT, Math.max(1, wanted));
 }
 
-/** Screen position (0 to 1) of a fraction of the root. */
-export function toScreen(view: View, fraction: number): number {
-  return (fraction - view.left) / view.span;
-}
-
-/** Fraction of the root at a screen position (0 to 1). */
-export function fromScreen(view: View, screen: number): number {
-  return view.left + screen * view.span;
-}
-
 /**
  * The window in which a root, that now is the whole graph, fills only the
  * screen's part [from, to]: where zooming into that part begins.
