@@ -88,6 +88,7 @@ describe("code without a name", () => {
       await rows.first().click();
       await page.keyboard.press("D");
       await chip(tab, "Drop function tides, unnamed code").waitFor();
+      await tab.settled();
       const without = Number((await page.locator(".showing strong").innerText()).replaceAll(",", ""));
       assert.ok(without < all, `${without} of ${all}`);
       await rows.first().waitFor({ state: "detached" });
@@ -119,6 +120,7 @@ describe("code without a name", () => {
       assert.match(address, /^0x/);
       await page.keyboard.press("f");
       await chip(tab, `Focus tides+${address}`).waitFor();
+      await tab.settled();
       const focused = await page.locator(".showing strong").innerText();
       await tab.option("Unnamed code", "one per DSO");
       await page.waitForFunction(() => !location.hash.includes("unnamed"));
