@@ -341,7 +341,11 @@ export class Tab {
   /** Opens the side panel where it is closed; a phone has a sheet instead. */
   async dock() {
     const [meter, panel] = [".coverage-meter", ".dock, .sheet, .full-ledger"].map((each) => this.page.locator(each).first());
-    if ((await meter.isVisible()) && !(await panel.isVisible())) await meter.click();
+    if ((await meter.isVisible()) && !(await panel.isVisible())) {
+      // The bars of a profile that opens are drawn some frames before the panel, which a click would close then.
+      for (let frames = 0; frames < 3; frames++) await this.page.evaluate(() => new Promise(requestAnimationFrame));
+      if (!(await panel.isVisible())) await meter.click();
+    }
   }
 
   /** Shows a tab of the side panel. */
