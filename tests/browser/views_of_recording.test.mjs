@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Parts } from "./recording.mjs";
-import { afterScenes, beforeScenes, scene } from "./scene.mjs";
+import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
 import { QUERY, Tab, axe } from "./tab.mjs";
 
 /** `Kind.Unnamed` of the page. */
@@ -163,6 +163,45 @@ describe("functions", () => {
       await tab.close();
     },
   );
+
+  scene("a38 columns are as wide as they are dragged, or made with arrow keys, and stay so", async () => {
+    const tab = await Tab.open(host);
+    const { page } = tab;
+    await tab.drop(recording);
+    await tab.opened();
+    await tab.view(/Functions/);
+    const row = page.locator(".functions .row:not(.loading)").first();
+    await row.waitFor();
+    const line = (name) => page.locator(".functions").getByRole("separator", { name: `Width of ${name}`, exact: true });
+    const cell = (place) => row.locator("[role=gridcell]").nth(place);
+    /** What the line says its column has, once that is what the column has. */
+    const width = (name, place) =>
+      eventually(async () => {
+        const [said, { width }] = [await line(name).getAttribute("aria-valuenow"), await cell(place).boundingBox()];
+        assert.equal(Number(said), Math.round(width));
+        return width;
+      });
+    const before = await width("DSO", 3);
+    const { x, y, height } = await line("DSO").boundingBox();
+    await page.mouse.move(x + 3, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + 3 - 40, y + height / 2, { steps: 4 });
+    await page.mouse.up();
+    await eventually(async () => assert.equal(await width("DSO", 3), before + 40));
+    const self = await width("Self", 0);
+    await line("Self").focus();
+    await page.keyboard.press("ArrowRight");
+    await eventually(async () => assert.equal(await width("Self", 0), self + 16));
+    await tab.pictures("a38-columns");
+    await page.reload();
+    await page.locator("#app > *").first().waitFor();
+    await tab.drop(recording);
+    await row.waitFor();
+    assert.deepEqual([await width("DSO", 3), await width("Self", 0)], [before + 40, self + 16]);
+    await line("DSO").dblclick();
+    await eventually(async () => assert.equal(await width("DSO", 3), before));
+    await tab.close();
+  });
 
   scene("names that arrive leave the selected function where it is", async () => {
     const tab = await Tab.open(`${host}#s2&unnamed=each-address`);

@@ -3,6 +3,7 @@
 
 import type { JSX } from "preact";
 import type { ComparisonState } from "../state/url.ts";
+import { ColumnHead } from "../views/rows/columns.tsx";
 import { amount, difference, NOT_COMPARABLE, PRESENCES, PRESENCE_WORDS, UNKNOWN } from "./words.ts";
 
 /** Columns of functions, and of call nodes. */
@@ -23,6 +24,22 @@ interface Props {
   basis: ComparisonState["basis"];
   unit: string;
   name: JSX.Element;
+}
+
+/** The cells above them; `name` is what rows are. */
+export function ChangeHeads({ name }: { name: string }): JSX.Element {
+  const table = "compared";
+  return (
+    <>
+      <ColumnHead words="Change" kind="number" of={{ table, column: "change" }} />
+      <span aria-hidden="true" />
+      <ColumnHead words="Before" kind="number" of={{ table, column: "before" }} />
+      <ColumnHead words="After" kind="number" of={{ table, column: "after" }} />
+      <ColumnHead words={name} />
+      <ColumnHead words="DSO" kind="dso" of={{ table, column: "dso" }} />
+      <ColumnHead words="Certainty" kind="certainty" of={{ table, column: "certainty" }} />
+    </>
+  );
 }
 
 export function ChangeCells({ columns, at, largest, basis, unit, name }: Props): JSX.Element {

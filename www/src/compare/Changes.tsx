@@ -7,7 +7,7 @@ import { event, namesGeneration, session } from "../state/app.ts";
 import { Segmented } from "../shell/Segmented.tsx";
 import { NameCell, RowsGrid } from "../views/rows/rows_grid.tsx";
 import { idAt } from "../views/words.ts";
-import { ChangeCells, OnlyTag } from "./ChangeCells.tsx";
+import { ChangeCells, ChangeHeads, OnlyTag } from "./ChangeCells.tsx";
 import type { ChangeRow } from "./changes_model.ts";
 import { ChangesModel } from "./changes_model.ts";
 import type { ChangeOrder } from "./state.ts";
@@ -46,27 +46,8 @@ export function Changes(): JSX.Element {
         model={model}
         rowHeight={ROW_HEIGHT}
         label="Changes by function"
-        head={
-          <>
-            <span role="columnheader" class="number">
-              Change
-            </span>
-            <span aria-hidden="true" />
-            <span role="columnheader" class="number">
-              Before
-            </span>
-            <span role="columnheader" class="number">
-              After
-            </span>
-            <span role="columnheader">Function</span>
-            <span role="columnheader" class="dso">
-              DSO
-            </span>
-            <span role="columnheader" class="certainty">
-              Certainty
-            </span>
-          </>
-        }
+        columns="compared"
+        head={<ChangeHeads name="Function" />}
         cells={(row) => <Cells row={row} />}
         selection={comparedSelection}
         selected={comparedSelection.value?.functionId ?? null}

@@ -9,7 +9,7 @@ import { TreeGrid } from "../views/rows/tree_grid.tsx";
 import type { TreeSource } from "../views/rows/tree_model.ts";
 import { TreeModel } from "../views/rows/tree_model.ts";
 import { idAt } from "../views/words.ts";
-import { ChangeCells, OnlyTag } from "./ChangeCells.tsx";
+import { ChangeCells, ChangeHeads, OnlyTag } from "./ChangeCells.tsx";
 import { comparedSelection, compareView, request } from "./state.ts";
 
 const ROW_HEIGHT = 22;
@@ -58,27 +58,7 @@ export function CompareTree(): JSX.Element {
         columns="compared"
         rowHeight={ROW_HEIGHT}
         nameWidth={NAME_WIDTH}
-        head={
-          <>
-            <span role="columnheader" class="number">
-              Change
-            </span>
-            <span aria-hidden="true" />
-            <span role="columnheader" class="number">
-              Before
-            </span>
-            <span role="columnheader" class="number">
-              After
-            </span>
-            <span role="columnheader">Call node</span>
-            <span role="columnheader" class="dso">
-              DSO
-            </span>
-            <span role="columnheader" class="certainty">
-              Certainty
-            </span>
-          </>
-        }
+        head={<ChangeHeads name="Call node" />}
         cells={({ columns, index }, name) => (
           <ChangeCells columns={columns} at={index} largest={largest} basis={basis} unit={unit} name={name} />
         )}

@@ -51,6 +51,7 @@ export function Splitter({ label, edge, size, least, most, onResize }: SplitterP
   const key = (event: KeyboardEvent): void => {
     if (event.key === grow || event.key === shrink) {
       event.preventDefault();
+      event.stopPropagation();
       onResize(Math.max(1, size() + (event.key === grow ? STEP : -STEP)));
     }
   };

@@ -75,6 +75,7 @@ export function DataTable({ group }: { group: DataGroup }): JSX.Element {
   });
   const failure = model.failure.value;
   const words = DATA_WORDS[group];
+  const table = "data";
   const chosen = chosenRow.value?.group === group ? chosenRow.value.id : null;
   return (
     <section class="table-view functions data" aria-label="Data">
@@ -83,14 +84,19 @@ export function DataTable({ group }: { group: DataGroup }): JSX.Element {
         model={model}
         rowHeight={ROW_HEIGHT}
         label="Data"
+        columns={table}
         head={
           <>
-            <Header name="self" words="Cost" kind="number" />
+            <Header sorts="self" words="Cost" kind="number" of={{ table, column: "self" }} />
             <span aria-hidden="true" />
-            <Header name="total" words="Accesses" kind="number" />
-            <Header name="mean" words="Mean" kind="number" />
-            <Header name="name" words={words.name} kind="" />
-            {group === "object" ? <Header name="dso" words="DSO" kind="dso" /> : <span role="columnheader" class="dso" />}
+            <Header sorts="total" words="Accesses" kind="number" of={{ table, column: "total" }} />
+            <Header sorts="mean" words="Mean" kind="number" of={{ table, column: "mean" }} />
+            <Header sorts="name" words={words.name} />
+            {group === "object" ? (
+              <Header sorts="dso" words="DSO" kind="dso" of={{ table, column: "dso" }} />
+            ) : (
+              <span role="columnheader" class="dso" />
+            )}
           </>
         }
         cells={(row) => <Cells row={row} />}

@@ -11,6 +11,8 @@ import type { CodeGroup, FunctionGroup } from "../state/url.ts";
 import { noSamples } from "./empty.ts";
 import { EmptyView } from "./empty_view.tsx";
 import { findSelectedFunction } from "./find_function.ts";
+import type { ColumnProps } from "./rows/columns.tsx";
+import { ColumnHead } from "./rows/columns.tsx";
 import type { FunctionRow } from "./rows/functions_model.ts";
 import { functionsTable } from "./rows/functions_model.ts";
 import { NameCell, RowsGrid } from "./rows/rows_grid.tsx";
@@ -47,6 +49,7 @@ export function FunctionsTable({ group }: { group: CodeGroup }): JSX.Element {
     }
   });
   const words = WORDS[group];
+  const table = "functions";
   const chosen = chosenRow.value?.group === group ? chosenRow.value.id : null;
   const failure = model.failure.value;
   return (
@@ -56,13 +59,18 @@ export function FunctionsTable({ group }: { group: CodeGroup }): JSX.Element {
         model={model}
         rowHeight={ROW_HEIGHT}
         label="Functions"
+        columns={table}
         head={
           <>
-            <Header name="self" words="Self" kind="number" />
+            <Header sorts="self" words="Self" kind="number" of={{ table, column: "self" }} />
             <span aria-hidden="true" />
-            <Header name="total" words="Total" kind="number" />
-            <Header name="name" words={words.name} kind="" />
-            {words.place === "" ? <span role="columnheader" class="dso" /> : <Header name="dso" words={words.place} kind="dso" />}
+            <Header sorts="total" words="Total" kind="number" of={{ table, column: "total" }} />
+            <Header sorts="name" words={words.name} />
+            {words.place === "" ? (
+              <span role="columnheader" class="dso" />
+            ) : (
+              <Header sorts="dso" words={words.place} kind="dso" of={{ table, column: "dso" }} />
+            )}
           </>
         }
         cells={(row) => <Cells row={row} group={group} />}
@@ -93,11 +101,12 @@ function Foot({ lastVisible, words }: { lastVisible: number; words: GroupWords }
   return <p class="table-foot">{all === 0 ? "\u00a0" : `${counted(all - unnamed, words.one, words.many)}${rest}${to}`}</p>;
 }
 
-export function Header({ name, words, kind }: { name: FunctionsOrder["key"]; words: string; kind: string }): JSX.Element {
+/** The head of a column that rows can be sorted by. */
+export function Header({ sorts: name, ...column }: { sorts: FunctionsOrder["key"] } & ColumnProps): JSX.Element {
   const { key, descending } = functionsOrder.value;
   const isSorted = key === name;
   return (
-    <span role="columnheader" class={kind} aria-sort={isSorted ? (descending ? "descending" : "ascending") : "none"}>
+    <ColumnHead {...column} sort={isSorted ? (descending ? "descending" : "ascending") : "none"}>
       <button
         type="button"
         class="sort"
@@ -107,12 +116,12 @@ export function Header({ name, words, kind }: { name: FunctionsOrder["key"]; wor
           functionsOrder.value = { key: name, descending: isSorted ? !descending : first };
         }}
       >
-        {words}
+        {column.words}
         <span class="sort-mark" aria-hidden="true">
           {isSorted ? (descending ? "▾" : "▴") : ""}
         </span>
       </button>
-    </span>
+    </ColumnHead>
   );
 }
 

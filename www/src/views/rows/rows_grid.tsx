@@ -8,6 +8,8 @@ import { useEffect, useId } from "preact/hooks";
 import { ForcedMark, markedName } from "../forced_name.tsx";
 import { elideGenerics } from "../flame/labels.ts";
 import { nameClass, swatchClass } from "../words.ts";
+import type { Table } from "./columns.tsx";
+import { chosenWidths } from "./columns.tsx";
 import type { Columns, LoadedRow, LoadedRows } from "./loaded_rows.ts";
 import { RowsBody, useVirtualRows } from "./virtual_rows.tsx";
 import { rowAfterKey } from "./window.ts";
@@ -18,6 +20,8 @@ interface Props<Question, Rows extends Columns, Selected> {
   rowHeight: number;
   /** What the table is called. */
   label: string;
+  /** Which columns it has, as the style sheet knows them. */
+  columns: Table;
   /** The cells above the columns. */
   head: ComponentChildren;
   cells: (row: LoadedRow<Rows>) => ComponentChildren;
@@ -77,6 +81,7 @@ export function RowsGrid<Question, Rows extends Columns, Selected>(props: Props<
         tabIndex={0}
         ref={list.scroller}
         aria-label={props.label}
+        style={chosenWidths(props.columns)}
         aria-rowcount={list.size.count + 1}
         aria-activedescendant={at >= list.from && at < list.to ? `${prefix}${at}` : undefined}
         onScroll={list.onScroll}

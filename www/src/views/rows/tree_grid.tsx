@@ -9,6 +9,8 @@ import { ALL } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
 import { ForcedMark, markedName } from "../forced_name.tsx";
 import { idAt, nameClass, swatchClass } from "../words.ts";
+import type { Table } from "./columns.tsx";
+import { chosenWidths } from "./columns.tsx";
 import type { TreeModel, TreeSource } from "./tree_model.ts";
 import type { TreeColumns, TreeRow } from "./tree_rows.ts";
 import { hasChildren, rowAfterLeft, rowAfterRight } from "./tree_rows.ts";
@@ -25,7 +27,7 @@ interface Props<Columns extends TreeColumns> {
   selection: Signal<Selection | null>;
   label: string;
   /** Which columns it has, as the style sheet knows them. */
-  columns: string;
+  columns: Table;
   /** As `useVirtualRows` takes it. */
   rowHeight: number;
   /** What the column of names keeps for a name, in CSS pixels: deeper rows are indented no further. */
@@ -97,6 +99,7 @@ export function TreeGrid<Columns extends TreeColumns>(props: Props<Columns>): JS
       tabIndex={0}
       ref={list.scroller}
       aria-label={props.label}
+      style={chosenWidths(props.columns)}
       aria-rowcount={rows.length + 1}
       aria-busy={model.working.value > 0}
       aria-activedescendant={at >= list.from && at < list.to ? `${prefix}${selected}` : undefined}

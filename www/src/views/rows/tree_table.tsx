@@ -9,6 +9,7 @@ import type { Selection } from "../../state/app.ts";
 import { namesGeneration, phase, session } from "../../state/app.ts";
 import { percent } from "../../state/format.ts";
 import { share } from "../words.ts";
+import { ColumnHead } from "./columns.tsx";
 import { TreeGrid } from "./tree_grid.tsx";
 import type { CallTreeModel, TreeSource } from "./tree_model.ts";
 import { treeOf } from "./tree_model.ts";
@@ -49,23 +50,11 @@ export function TreeTable({ model, query, selection, label, shape, onEnter }: Pr
       head={
         <Cells
           shape={shape}
-          total={
-            <span role="columnheader" class="number">
-              Total
-            </span>
-          }
+          total={<ColumnHead words="Total" kind="number" of={{ table: shape, column: "total" }} />}
           bar={<span aria-hidden="true" />}
-          self={
-            <span role="columnheader" class="number">
-              Self
-            </span>
-          }
-          name={<span role="columnheader">Call node</span>}
-          dso={
-            <span role="columnheader" class="dso">
-              DSO
-            </span>
-          }
+          self={<ColumnHead words="Self" kind="number" of={{ table: shape, column: "self" }} />}
+          name={<ColumnHead words="Call node" />}
+          dso={<ColumnHead words="DSO" kind="dso" of={{ table: shape, column: "dso" }} />}
         />
       }
       cells={({ columns, index }, name) => {
