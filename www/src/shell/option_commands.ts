@@ -22,7 +22,19 @@ import { density } from "../state/layout.ts";
 import { singleKeys } from "../state/single_keys.ts";
 import { theme } from "../state/theme.ts";
 import type { FunctionGroup } from "../state/url.ts";
-import { COLOURS, colourBy, FIRST_LEVEL, INLINES, ROOTS, ROW_HEIGHTS, rootAt, rowHeight, UNNAMED } from "../views/options.ts";
+import {
+  COLOURS,
+  colourBy,
+  FIRST_LEVEL,
+  INLINES,
+  RECURSION,
+  recursion,
+  ROOTS,
+  ROW_HEIGHTS,
+  rootAt,
+  rowHeight,
+  UNNAMED,
+} from "../views/options.ts";
 import { IDLE, idle, idleWord, setIdle } from "../views/idle.ts";
 import { setDirection, setGroup, setInlines, setUnnamed } from "../views/query_steps.ts";
 import { expandHottestPath } from "../views/rows/tree_model.ts";
@@ -176,6 +188,7 @@ function functions(): Command[] {
       ],
       () => isTable() && hasAccesses.value,
     ),
+    ...kept("Recursion beside functions", recursion, RECURSION, isTable),
     ...commandsOf({
       label: "Sort by",
       choices: [

@@ -52,6 +52,12 @@ export const UNNAMED = [
 ] as const;
 /** How callers and callees are drawn beside the functions. */
 export const drawAs = kept("draw-as", ["flame", "tree"], "flame");
+/** Whether calls of a function by way of itself are one call there. */
+export const RECURSION = [
+  ["shown", "shown"],
+  ["folded", "folded"],
+] as const;
+export const recursion = kept("recursion", ["shown", "folded"], "shown");
 
 export const flow = computed<Flow>(() => (rootAt.value === "top" ? "down" : "up"));
 

@@ -7,6 +7,7 @@ import type { CallNodeDetail, FunctionRef, Query, SandwichFacts } from "../../se
 import { ALL } from "../../session/types.ts";
 import { shownGroup, namesGeneration, phase, query, selection, session } from "../../state/app.ts";
 import { latest } from "../latest.ts";
+import { recursion } from "../options.ts";
 
 export type Side = "callers" | "callees";
 
@@ -27,7 +28,15 @@ export const sides: Readonly<Record<Side, ReadonlySignal<Query | null>>> = {
 };
 
 function around(side: Side): Query | null {
-  return centre.value === null ? null : { ...query.value, around: { function: centre.value, side } };
+  if (centre.value === null) {
+    return null;
+  }
+  const { steps } = query.value;
+  return {
+    ...query.value,
+    steps: recursion.value === "folded" ? [...steps, { kind: "collapse-recursion" }] : steps,
+    around: { function: centre.value, side },
+  };
 }
 
 interface CentreQuestion {

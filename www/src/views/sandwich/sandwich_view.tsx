@@ -14,7 +14,7 @@ import { FlameModel } from "../flame/model.ts";
 import { useTreeMirror } from "../flame/tree_mirror.ts";
 import { showFunction } from "../find_function.ts";
 import { ForcedMark, markedName } from "../forced_name.tsx";
-import { drawAs } from "../options.ts";
+import { drawAs, RECURSION, recursion } from "../options.ts";
 import { functionsTable } from "../rows/functions_model.ts";
 import { TreeModel } from "../rows/tree_model.ts";
 import { TreeTable } from "../rows/tree_table.tsx";
@@ -64,6 +64,7 @@ export function Sandwich(): JSX.Element {
       <header class="part-head">
         <h3>Callers</h3>
         <p>of {name}, heaviest first</p>
+        <Choice label="Recursion" choice={recursion} choices={RECURSION} />
         <Draw />
       </header>
       <SidePane side="callers" name={name} total={totalWeight} />
