@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Parts } from "./recording.mjs";
 import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
+import { writeLibrary, writeRecording } from "./synthetic.mjs";
 import { QUERY, Tab, axe } from "./tab.mjs";
 
 /** `Kind.Unnamed` of the page. */
@@ -200,6 +201,103 @@ describe("functions", () => {
     assert.deepEqual([await width("DSO", 3), await width("Self", 0)], [before + 40, self + 16]);
     await line("DSO").dblclick();
     await eventually(async () => assert.equal(await width("DSO", 3), before));
+    await tab.close();
+  });
+
+  scene("a40 recursion is folded between callers and callees, where that is chosen, and nowhere else", async () => {
+    const [main, walk, leaf] = [0, 1, 2];
+    // Who calls is told by the byte before: all but the last are a byte further on.
+    const called = (way) => way.map((place, at) => (at === way.length - 1 ? place : place + 1 / 16));
+    const task = { pid: 7, tid: 7, name: "walks" };
+    const library = writeLibrary(parts, "walks", ["main_walk", "walk_on", "leaf_walk"]);
+    // Half of the samples end in the leaf, three calls deep.
+    const ways = [
+      [main, walk],
+      [main, walk, walk, walk, leaf],
+    ];
+    const samples = ways.map((way, at) => ({ task, time: 1000 + at, cpu: 0, weight: 1, way: called(way) }));
+    const walks = parts.path("walks.perf.data");
+    writeRecording(walks, library, [task], samples);
+    const tab = await Tab.open(`${host}#s2&view=functions`);
+    const { page } = tab;
+    await tab.drop(walks, library.library);
+    await page.locator(".functions .row", { hasText: "walk_on" }).first().click();
+    await page.getByRole("combobox", { name: "Show as" }).selectOption("tree");
+    const callees = page.getByRole("treegrid", { name: "Callees of walk_on" });
+    const callers = page.getByRole("treegrid", { name: "Callers of walk_on" });
+    /** What is called: the names of the rows, all of them open, with their totals. */
+    const rows = async (grid) => {
+      await grid.locator(".row").first().click();
+      await page.keyboard.press("*");
+      const texts = await grid
+        .locator(".row")
+        .evaluateAll((all) =>
+          all.map((row) => `${row.querySelector(".frame-name").textContent} ${row.querySelector(".number").textContent}`),
+        );
+      return texts.map((text) => text.replaceAll(/[\u202f\u2009\u00a0]/g, " "));
+    };
+    const under = ["walk_on 100.0 %", "walk_on 50.0 %", "walk_on 50.0 %", "leaf_walk 50.0 %"];
+    await eventually(async () => assert.deepEqual(await rows(callees), under));
+    const choice = page.getByRole("combobox", { name: "Recursion" });
+    await choice.selectOption("folded");
+    await eventually(async () => assert.deepEqual(await rows(callees), ["walk_on 100.0 %", "leaf_walk 50.0 %"]));
+    await eventually(async () => assert.deepEqual(await rows(callers), ["walk_on 100.0 %", "main_walk 100.0 %"]));
+    assert.equal(await page.locator(".filter-chip").count(), 0, "it is no transform of all views");
+    await tab.pictures("a40-recursion");
+    await page.reload();
+    await page.locator("#app > *").first().waitFor();
+    await tab.drop(walks, library.library);
+    await page.locator(".functions .row", { hasText: "walk_on" }).first().click();
+    await eventually(async () => assert.equal(await choice.inputValue(), "folded"));
+    await tab.close();
+  });
+
+  scene("a39 a search lists the functions that it finds, with their share, for the pointer and for keys", async () => {
+    const tab = await open({});
+    const { page } = tab;
+    const { functions, weight: whole } = report();
+    const wanted = functions.filter(({ dso }) => dso === program);
+    assert.ok(wanted.length > 3);
+    await page.keyboard.press("/");
+    await page.keyboard.type("dso:tides");
+    const list = page.getByRole("listbox", { name: "Functions found" });
+    const options = list.getByRole("option");
+    await options.first().waitFor();
+    const rows = await options.evaluateAll((all) =>
+      all.map((row) => [...row.querySelectorAll(":scope > span:not(.swatch)")].map((part) => part.textContent)),
+    );
+    const plain = rows.map((row) => row.map((text) => text.replaceAll(/\s/g, " ")));
+    const byName = (a, b) => (a[0] < b[0] ? -1 : 1);
+    assert.deepEqual(
+      plain.toSorted(byName),
+      wanted.map(({ name, total }) => [name, "tides", shown(total / whole)]).toSorted(byName),
+    );
+    const shares = plain.map(([, , share]) => Number.parseFloat(share));
+    assert.deepEqual(
+      shares,
+      shares.toSorted((a, b) => b - a),
+    );
+    await tab.pictures("a39-search");
+    const field = page.getByRole("combobox", { name: /^Search/ });
+    const selected = page.locator(".selection");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    const second = options.nth(1);
+    await eventually(async () => assert.equal(await second.getAttribute("aria-selected"), "true"));
+    assert.equal(await field.getAttribute("aria-activedescendant"), await second.getAttribute("id"));
+    // Enter chooses it; the next one goes on.
+    await page.keyboard.press("Enter");
+    await list.waitFor({ state: "detached" });
+    await tab.panel("Selection");
+    await selected.filter({ hasText: plain[1][0] }).waitFor();
+    await page.locator(".search input").click();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    await selected.filter({ hasText: plain[2][0] }).waitFor();
+    await page.locator(".search input").click();
+    await options.first().click();
+    await list.waitFor({ state: "detached" });
+    await selected.filter({ hasText: plain[0][0] }).waitFor();
     await tab.close();
   });
 

@@ -21,6 +21,7 @@ use perftab_views::weights::Sum;
 use perftab_views::{Query, serialize_weight};
 use serde::{Deserialize, Serialize};
 
+use crate::session::search::{FoundRows, MOST_LISTED};
 use crate::session::times::ScanStep;
 use crate::session::{ChangeRows, ComparisonBuilder, FlameWindow, PathStep, Session};
 
@@ -218,6 +219,8 @@ pub struct CompareSearch {
     pub total: ChangeDetail,
     /// Widest call node of each function, widest first.
     pub matches: Vec<u32>,
+    /// The first of these functions.
+    pub listed: FoundRows,
     /// Why the text cannot be looked for, in words.
     pub problem: Option<String>,
 }
@@ -476,7 +479,16 @@ impl ComparedTrees {
             .filter(|&label| comparison.without_names(comparison.label_of(label)).is_none());
         let labels: Set<u32> = comparable.collect();
         let through = comparison.through(&labels);
+        let mut listed = FoundRows::default();
+        let all = comparison.totals().sums.after.weight.max(1) as f64;
+        for function in found.iter().take(MOST_LISTED) {
+            let label = comparison.label_of(function.label);
+            let dso = label.pair.map(|pair| self.pair(pair).name.clone()).unwrap_or_default();
+            let share = function.total.after.weight as f64 / all;
+            listed.push(comparison.text(label), dso, (label.kind, label.marks), share);
+        }
         CompareSearch {
+            listed,
             functions: found.len() as u32,
             total: self.change(measures.change(through), through),
             matches: found.into_iter().map(|function| function.heaviest.0).collect(),

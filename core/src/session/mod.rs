@@ -103,7 +103,7 @@ pub use recorded_files::{RecordedFile, RecordedFiles, RecordedInode};
 pub use replay::Replay;
 pub use report::{Coverage, DsoShare, FilteredCoverage, Report, ReportFunction, ReportFunctions};
 pub use sandwich::{CodePart, SandwichFacts};
-pub use search::SearchResult;
+pub use search::{FoundRows, SearchResult};
 pub use share::{FidelityInfo, ShareWork, SharedLink};
 pub use time_order::TimeWindow;
 pub use times::{MarkRows, ScanStep};

@@ -11,6 +11,7 @@ use crate::build::build;
 use crate::call_tree::{CallNodeId, CallTree};
 use crate::fixture::{Fixture, fixture};
 use crate::flame_graph::{FlameGraph, Window, layout, layout_in_slices};
+use crate::functions::FunctionSum;
 use crate::inverted::Inverted;
 use crate::search::{Pattern, in_inverted, search};
 use crate::weights::Sum;
@@ -161,9 +162,11 @@ fn a_search_finds_functions_in_what_was_not_made() {
     let found = in_inverted(&mut inverted, found);
     assert_eq!((found.sum, found.functions), (expected.sum, expected.functions));
     let tree = inverted.tree();
-    let functions = |tree: &CallTree, matches: &[CallNodeId]| {
-        let mut functions: Vec<_> =
-            matches.iter().map(|&id| tree.label(id).function().expect("code")).collect();
+    let functions = |tree: &CallTree, matches: &[FunctionSum]| {
+        let mut functions: Vec<_> = matches
+            .iter()
+            .map(|found| tree.label(found.heaviest).function().expect("code"))
+            .collect();
         functions.sort();
         functions
     };

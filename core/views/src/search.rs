@@ -15,7 +15,7 @@ use perftab_profile::{DsoId, Profile};
 use regex_lite::{Regex, RegexBuilder};
 
 use crate::call_tree::{CallNodeId, CallTree, Label};
-use crate::functions;
+use crate::functions::{self, FunctionSum};
 use crate::inverted::Inverted;
 use crate::label::Labels;
 use crate::weights::Sum;
@@ -268,8 +268,8 @@ pub struct SearchMatches {
     pub sum: Sum,
     /// How many functions match.
     pub functions: u32,
-    /// The heaviest call node of each function that matches, heaviest function first.
-    pub matches: Vec<CallNodeId>,
+    /// The functions that match, heaviest first, each with its heaviest call node in the tree.
+    pub matches: Vec<FunctionSum>,
 }
 
 /// Searches a call tree.
@@ -313,13 +313,9 @@ pub async fn search_in_slices(
         }
     }
     let found = sums.iter().zip(&is_found).filter(|(_, is_found)| **is_found);
-    let mut found: Vec<_> = found.map(|(sum, _)| sum).collect();
-    sort_by_key(&mut found, |sum| std::cmp::Reverse(sum.total.weight));
-    SearchMatches {
-        sum,
-        functions: found.len() as u32,
-        matches: found.into_iter().map(|sum| sum.heaviest).collect(),
-    }
+    let mut matches: Vec<FunctionSum> = found.map(|(sum, _)| *sum).collect();
+    sort_by_key(&mut matches, |sum| std::cmp::Reverse(sum.total.weight));
+    SearchMatches { sum, functions: matches.len() as u32, matches }
 }
 
 /// Functions that are looked for in what has not been made of an inverted tree.
@@ -332,13 +328,13 @@ pub fn in_inverted(inverted: &mut Inverted, found: SearchMatches) -> SearchMatch
     let made: Map<Label, CallNodeId> =
         functions::sums(inverted.tree()).into_iter().map(|sum| (sum.label, sum.heaviest)).collect();
     let mut look_for = MOST_LOOKED_FOR;
-    let matches = found.matches.into_iter().filter_map(|call| {
-        let label = functions::function_of(inverted.callees().label(call));
-        if let Some(&known) = made.get(&label) {
-            return Some(known);
+    let matches = found.matches.into_iter().filter_map(|function| {
+        if let Some(&heaviest) = made.get(&function.label) {
+            return Some(FunctionSum { heaviest, ..function });
         }
         look_for = look_for.checked_sub(1)?;
-        inverted.call_node_of(call)
+        let heaviest = inverted.call_node_of(function.heaviest)?;
+        Some(FunctionSum { heaviest, ..function })
     });
     SearchMatches { matches: matches.collect(), ..found }
 }

@@ -33,7 +33,8 @@ fn check(text: &str, expected: &[&str]) {
     let found = pattern.map(|pattern| search(profile, symbols, &tree, &pattern));
     let matches = found.into_iter().flat_map(|found| found.matches);
     let labels = Labels::new(profile, symbols);
-    let mut names: Vec<String> = matches.map(|id| labels.text(tree.label(id))).collect();
+    let mut names: Vec<String> =
+        matches.map(|found| labels.text(tree.label(found.heaviest))).collect();
     names.sort();
     assert_eq!(names, expected, "{text}");
 }

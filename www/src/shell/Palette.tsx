@@ -1,7 +1,7 @@
 // The list of commands below the search field: every button and option by its name, with its key.
 
 import { signal } from "@preact/signals";
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import type { Command } from "../state/commands.ts";
 import { findCommands, keyWords } from "../state/commands.ts";
 
@@ -70,9 +70,34 @@ export function Palette({ text, onDone }: { text: string; onDone: () => void }):
 }
 
 function Option({ command, isChosen, onDone }: { command: Command; isChosen: boolean; onDone: () => void }): JSX.Element {
+  const choose = (): void => {
+    onDone();
+    command.run?.();
+  };
+  return (
+    <ListOption id={optionId(command)} isChosen={isChosen} onChoose={choose}>
+      <span>{command.label}</span>
+      <span class="palette-keys">
+        {command.keys.map((key) => (
+          <kbd key={key}>{keyWords(key)}</kbd>
+        ))}
+      </span>
+    </ListOption>
+  );
+}
+
+interface ListOptionProps {
+  id: string;
+  isChosen: boolean;
+  onChoose: () => void;
+  children: ComponentChildren;
+}
+
+/** One of a list below the field, which keeps the focus. */
+export function ListOption({ id, isChosen, onChoose, children }: ListOptionProps): JSX.Element {
   return (
     <li
-      id={optionId(command)}
+      id={id}
       role="option"
       aria-selected={isChosen}
       ref={(element) => {
@@ -80,19 +105,10 @@ function Option({ command, isChosen, onDone }: { command: Command; isChosen: boo
           element?.scrollIntoView({ block: "nearest" });
         }
       }}
-      // The field keeps the focus.
       onPointerDown={(event) => event.preventDefault()}
-      onClick={() => {
-        onDone();
-        command.run?.();
-      }}
+      onClick={onChoose}
     >
-      <span>{command.label}</span>
-      <span class="palette-keys">
-        {command.keys.map((key) => (
-          <kbd key={key}>{keyWords(key)}</kbd>
-        ))}
-      </span>
+      {children}
     </li>
   );
 }

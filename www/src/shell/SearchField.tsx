@@ -1,5 +1,5 @@
-// The one field: text searches functions, DSOs and source files; `>` lists commands. Enter and Shift-Enter step through
-// the matches, Esc leaves it for the view.
+// The one field: text searches functions, DSOs and source files, and lists them; `>` lists commands. Arrows go through the
+// list, Enter and Shift-Enter step through the matches, Esc leaves it for the view.
 
 import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -13,6 +13,7 @@ import { speak } from "../state/toasts.ts";
 import { narrow } from "../state/width.ts";
 import { unnamedWords } from "../ledger/state.ts";
 import { focusView } from "./focus_view.ts";
+import { activeFound, FOUND, FoundList, foundSome } from "./FoundList.tsx";
 import { Icon } from "./icons.tsx";
 import { activeOption, LIST, Palette, paletteKey, resetPalette } from "./Palette.tsx";
 
@@ -21,6 +22,8 @@ const unfolded = signal(false);
 const focused = signal(false);
 /** What is typed, where it is a command and not a search; null where it is a search. */
 const command = signal<string | null>(null);
+/** Whether what was found is listed: while somebody types or goes through the list, until they choose. */
+const listed = signal(false);
 const input = createRef<HTMLInputElement>();
 
 const LABEL = "Search functions, DSOs, source files";
@@ -73,13 +76,14 @@ function type(text: string): void {
   } else {
     command.value = null;
     search.value = text;
+    listed.value = true;
   }
 }
 
 export function SearchField(): JSX.Element {
   const isCommand = command.value !== null;
   const isOpen = focused.value;
-  const list = isCommand && isOpen;
+  const list = !isOpen ? null : isCommand ? "commands" : listed.value && foundSome.value ? "found" : null;
   // On a phone it can have the focus only now. A frame later would be too late: the first letters would be the page's keys.
   useLayoutEffect(() => {
     if (unfolded.value) {
@@ -98,29 +102,36 @@ export function SearchField(): JSX.Element {
           type="text"
           placeholder={LABEL}
           aria-label={isCommand ? "Commands" : LABEL}
-          aria-describedby={isOpen && !isCommand ? "search-panel" : undefined}
-          {...(list ? asCombobox(command.value ?? "") : {})}
+          class={isCommand ? "of-commands" : undefined}
+          aria-describedby={isOpen && list === null ? "search-panel" : undefined}
+          {...(list === "commands" ? asCombobox(LIST, activeOption(command.value ?? "")) : {})}
+          {...(list === "found" ? asCombobox(FOUND, activeFound()) : {})}
           autocomplete="off"
           spellcheck={false}
           value={shownText.value}
           onInput={(event) => type(event.currentTarget.value)}
+          onClick={() => {
+            listed.value = true;
+          }}
           onKeyDown={onKey}
         />
         {shownText.value === "" ? <kbd>{keyOf("search")}</kbd> : <Result isCommand={isCommand} />}
-        {list ? <Palette text={command.value ?? ""} onDone={closeField} /> : isOpen && <Panel />}
+        {list === "commands" && <Palette text={command.value ?? ""} onDone={closeField} />}
+        {list === "found" && <FoundList onDone={closeField} />}
+        {list === null && isOpen && <Panel />}
       </div>
     </search>
   );
 }
 
 /** What tells a screen reader that the arrow keys go through the list below. */
-function asCombobox(text: string) {
+function asCombobox(list: string, option: string | undefined) {
   return {
     role: "combobox",
     "aria-expanded": true,
-    "aria-controls": LIST,
+    "aria-controls": list,
     "aria-autocomplete": "list",
-    "aria-activedescendant": activeOption(text),
+    "aria-activedescendant": option,
   } as const;
 }
 
@@ -134,6 +145,7 @@ function leaveBox(event: FocusEvent): void {
     return;
   }
   focused.value = false;
+  listed.value = false;
   command.value = null;
 }
 
@@ -160,7 +172,15 @@ function onKey(event: KeyboardEvent): void {
       return;
     }
   } else if (event.key === "Enter") {
-    stepSearch(event.shiftKey ? -1 : 1);
+    // What the arrows went to is chosen, and seen once the list is gone.
+    const isChosen = listed.peek() && searchStep.peek() >= 0;
+    listed.value = false;
+    if (!isChosen) {
+      stepSearch(event.shiftKey ? -1 : 1);
+    }
+  } else if (search.peek() !== "" && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+    listed.value = true;
+    stepSearch(event.key === "ArrowDown" ? 1 : -1);
   } else {
     return;
   }

@@ -49,23 +49,27 @@ async function searchBoth(
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const view = { ...compared.view, basis: "share" } as const;
-  const { functions, total, matches, problem } = await asking.call("comparedSearch", { ...compared, view, text }, { signal });
+  const { functions, total, matches, listed, problem } = await asking.call(
+    "comparedSearch",
+    { ...compared, view, text },
+    { signal },
+  );
   return {
     functions,
     samples: total.afterSamples,
     weight: 0,
     share: total.after / 100,
     matches: Uint32Array.from(matches),
+    listed,
     problem,
   };
 }
 
 /** Selects the next or the previous match, around the ends; once it is known what matches. */
 export function stepSearch(by: 1 | -1): void {
-  const result = searchResult.peek();
   const text = search.peek();
-  if (result !== null) {
-    stepThrough(result.matches, by);
+  if (searchResult.peek() !== null) {
+    stepThrough(by);
   } else {
     awaited = { text, by: (awaited.text === text ? awaited.by : 0) + by };
   }
@@ -74,20 +78,23 @@ export function stepSearch(by: 1 | -1): void {
 function takeAwaited(text: string): void {
   const { text: of, by } = awaited;
   awaited = { text: "", by: 0 };
-  const matches = searchResult.peek()?.matches;
-  if (of === text && by !== 0 && matches !== undefined) {
-    stepThrough(matches, by);
+  if (of === text && by !== 0) {
+    stepThrough(by);
   }
 }
 
-function stepThrough(matches: Uint32Array, by: number): void {
-  const { length } = matches;
+function stepThrough(by: number): void {
+  const length = searchResult.peek()?.matches.length ?? 0;
   if (length === 0) {
     return;
   }
   const from = searchStep.peek() === -1 && by < 0 ? 0 : searchStep.peek();
-  const next = (((from + by) % length) + length) % length;
-  searchStep.value = next;
+  chooseMatch((((from + by) % length) + length) % length);
+}
+
+/** Selects the match at a place, in the present result. */
+export function chooseMatch(place: number): void {
+  searchStep.value = place;
   const present = comparing.peek() === null ? selection : comparedSelection;
-  present.value = { callNode: matches[next] ?? null, functionId: null };
+  present.value = { callNode: searchResult.peek()?.matches[place] ?? null, functionId: null };
 }

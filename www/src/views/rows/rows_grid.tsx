@@ -5,9 +5,7 @@ import type { Signal } from "@preact/signals";
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId } from "preact/hooks";
-import { ForcedMark, markedName } from "../forced_name.tsx";
-import { elideGenerics } from "../flame/labels.ts";
-import { nameClass, swatchClass } from "../words.ts";
+import { FunctionName } from "../function_name.tsx";
 import type { Table } from "./columns.tsx";
 import { chosenWidths } from "./columns.tsx";
 import type { Columns, LoadedRow, LoadedRows } from "./loaded_rows.ts";
@@ -144,18 +142,11 @@ interface NameCellProps {
   children?: ComponentChildren;
 }
 
-/** Names of more characters hardly fit: their generic arguments are left out, as in the graph. */
-const LONG = 48;
-
 /** The cell of a row's name, with the colour of its kind. */
-export function NameCell({ name, kind, flags, children }: NameCellProps): JSX.Element {
+export function NameCell({ children, ...named }: NameCellProps): JSX.Element {
   return (
     <span role="gridcell" class="name">
-      <span class={swatchClass(kind, flags)} />
-      <ForcedMark flags={flags} />
-      <span class={nameClass(kind, flags)} title={markedName(name, flags)}>
-        {name.length > LONG ? elideGenerics(name) : name}
-      </span>
+      <FunctionName {...named} />
       {children}
     </span>
   );

@@ -7,8 +7,8 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId } from "preact/hooks";
 import { ALL } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
-import { ForcedMark, markedName } from "../forced_name.tsx";
-import { idAt, nameClass, swatchClass } from "../words.ts";
+import { FunctionName } from "../function_name.tsx";
+import { idAt } from "../words.ts";
 import type { Table } from "./columns.tsx";
 import { chosenWidths } from "./columns.tsx";
 import type { TreeModel, TreeSource } from "./tree_model.ts";
@@ -174,9 +174,6 @@ interface NameCellProps {
 }
 
 function NameCell({ row: { columns, index, depth }, opens, nameWidth, onToggle, children }: NameCellProps): JSX.Element {
-  const kind = columns.kind[index] as number;
-  const flags = columns.flags[index] as number;
-  const name = columns.names[index] ?? "";
   return (
     <span role="gridcell" class="name" style={{ paddingLeft: `max(0px, min(${depth * INDENT}px, 100% - ${nameWidth}px))` }}>
       <span
@@ -188,11 +185,11 @@ function NameCell({ row: { columns, index, depth }, opens, nameWidth, onToggle, 
         }}
         onDblClick={(event) => event.stopPropagation()}
       />
-      <span class={swatchClass(kind, flags)} />
-      <ForcedMark flags={flags} />
-      <span class={nameClass(kind, flags)} title={markedName(name, flags)}>
-        {name}
-      </span>
+      <FunctionName
+        name={columns.names[index] ?? ""}
+        kind={columns.kind[index] as number}
+        flags={columns.flags[index] as number}
+      />
       {children}
     </span>
   );
