@@ -49,6 +49,7 @@ pub fn is_there(need: Need) -> bool {
         Need::Qemu => have("qemu-system-x86_64"),
         Need::Busybox => have("busybox"),
         Need::Chromium => browser().is_some(),
+        Need::Firefox => have("firefox") || have("firefox-esr"),
         Need::Time => Path::new("/usr/bin/time").exists(),
         Need::Perl => have("perl"),
     }

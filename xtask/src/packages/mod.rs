@@ -64,6 +64,9 @@ pub const TEST: &[Need] = &[
     Need::Node20,
 ];
 
+/// For the tests that are left to `--all`, besides.
+pub const LONG_TEST: &[Need] = &[Need::Firefox];
+
 /// Of these, what the tests need that run where perftab does not record: those of core, of the page
 /// and of the WebAssembly.
 pub const PORTABLE_TEST: &[Need] = &[Need::Rustfmt, Need::Clippy];
@@ -233,7 +236,7 @@ fn ask_rustup(line: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{BUILD, Missing, Need, System, TEST};
+    use super::{BUILD, LONG_TEST, Missing, Need, System, TEST};
 
     /// On a machine whose Rust is not rustup's.
     fn missing(system: System, needs: &[Need]) -> Missing {
@@ -285,7 +288,7 @@ mod tests {
 
     #[test]
     fn everything_that_tests_need_can_be_had_on_debian() {
-        for need in TEST {
+        for need in TEST.iter().chain(LONG_TEST) {
             let text = missing(System::Debian, &[*need]).to_string();
             assert!(text.contains('('), "{text}: and how to get it?");
         }

@@ -43,6 +43,7 @@ pub enum Need {
     Qemu,
     Busybox,
     Chromium,
+    Firefox,
     Time,
     Perl,
 }
@@ -96,6 +97,7 @@ fn row(need: Need) -> (&'static str, Names) {
         Qemu =>        ("qemu-system-x86_64", ["qemu-system-x86", "", "", "", ""]),
         Busybox =>     ("busybox",            ["busybox-static", "", "", "", ""]),
         Chromium =>    ("Chromium",           ["chromium", "", "chromium", "chromium", "google-chrome"]),
+        Firefox =>     ("Firefox",            ["firefox-esr", "", "firefox", "firefox", "firefox"]),
         Time =>        ("GNU time",           ["time", "time", "time", "time", ""]),
         Perl =>        ("perl",               ["perl", "perl", "perl-interpreter", "perl", ""]),
     }
@@ -107,8 +109,9 @@ const OTHERWISE: &[(Need, System, &str)] = &[
     (Node20, System::Ubuntu, "https://nodejs.org/en/download; Ubuntu 24.04 has 18"),
     (Cc, System::MacOs, "xcode-select --install"),
     (LibcDebug, System::Fedora, "sudo dnf debuginfo-install glibc"),
-    // Its Chromium is a snap, which sees none of the files that tests make.
+    // Its browsers are snaps, which see none of the files that tests make.
     (Chromium, System::Ubuntu, "Google Chrome's .deb, from https://www.google.com/chrome"),
+    (Firefox, System::Ubuntu, "Mozilla's .deb, from https://packages.mozilla.org"),
     (Qemu, System::Ubuntu, "the kernel that tests boot is Debian's"),
     (Qemu, System::Fedora, "the kernel that tests boot is Debian's"),
     (Qemu, System::Arch, "the kernel that tests boot is Debian's"),

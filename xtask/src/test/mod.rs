@@ -112,9 +112,10 @@ impl Parts {
 /// Installs, builds, checks, tests. The last line printed is the count.
 pub fn test(options: &TestOptions) -> Result<ExitCode> {
     let started = Instant::now();
-    let missing = packages::ensure(match System::this().is_linux() {
-        true => packages::TEST,
-        false => packages::PORTABLE_TEST,
+    let missing = packages::ensure(&match (System::this().is_linux(), options.tier()) {
+        (true, Tier::All) => [packages::TEST, packages::LONG_TEST].concat(),
+        (true, Tier::Fast) => packages::TEST.to_vec(),
+        (false, _) => packages::PORTABLE_TEST.to_vec(),
     });
     missing.print();
     if System::this().is_linux() {
