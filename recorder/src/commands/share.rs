@@ -13,7 +13,7 @@ use super::{filter, finish_named, read_named};
 use crate::cli::{FilterArgs, LinkContentArgs, LinkTimes, ShareArgs};
 use crate::debuginfod_client::is_http;
 use crate::input::file_name;
-use crate::output::{self, Outcome, Progress, Unit, grouped, percent};
+use crate::output::{self, Outcome, Progress, Unit, counted, grouped, percent};
 use crate::place_texts;
 
 /// Where no page is known. The name never resolves (RFC 2606), so nobody can claim it; every
@@ -139,7 +139,8 @@ pub fn keeps(fidelity: &FidelityInfo) -> String {
         Times::None => "no times",
     };
     if fidelity.kept_nodes == fidelity.total_nodes {
-        return format!("keeps all {total} calls, and {times}");
+        let all = counted(fidelity.total_nodes, "call", "calls");
+        return format!("keeps all {all}, and {times}");
     }
     let above = above(fidelity.threshold_share);
     format!(

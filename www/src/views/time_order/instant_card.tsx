@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { threadNames } from "../../state/event_tasks.ts";
+import { counted } from "../../state/format.ts";
 import { pointedInstant } from "../../timeline/state.ts";
 import { usePlacedCard } from "../placed_card.ts";
 import { stackAtPointer } from "./instant.ts";
@@ -21,7 +22,7 @@ export function InstantCard(): JSX.Element | null {
     <div class="time-tip instant-card" ref={element} aria-hidden="true">
       <strong>{`${threadNames.value.get(tid) ?? ""} ${tid}`.trim()}</strong>
       {calls.length === 0 && <span class="ink-mute">not sampled here</span>}
-      {above > 0 && <span class="ink-mute">{above} calls above</span>}
+      {above > 0 && <span class="ink-mute">{counted(above, "call", "calls")} above</span>}
       {calls.slice(-MOST_CALLS).map(({ name, row }) => (
         <span key={row}>{name}</span>
       ))}
