@@ -142,6 +142,37 @@ describe("idle", () => {
   const hide = (tab, what) => tab.page.getByRole("button", { name: `Hide ${what}`, exact: true });
   const chip = (tab, words) => tab.page.locator(".filter-chip", { hasText: words });
 
+  scene("a42 a name and Enter choose just the process of that name, and CPUs are numbers and ranges", async () => {
+    const tab = await open(pool);
+    const { page } = tab;
+    const showing = (samples) => page.locator(".showing", { hasText: `Showing ${count(samples)} of ${count(ALL)}` }).waitFor();
+    await page.keyboard.press("t");
+    await page.keyboard.type("worker-5");
+    // worker-50 and worker-500 have it too.
+    await page.getByRole("button", { name: "Only 1 process" }).waitFor();
+    await page.keyboard.press("Enter");
+    await showing(2);
+    await page.keyboard.press("Escape");
+    await page
+      .locator(".filter-chip")
+      .filter({ hasText: "worker-5" })
+      .getByRole("button", { name: /^Remove/ })
+      .click();
+    await page.getByRole("button", { name: "CPUs all 2" }).click();
+    const field = page.getByRole("textbox", { name: /^Only these CPUs/ });
+    // Every second sample of each process is on CPU 1.
+    await field.fill("1-3, 8");
+    await field.press("Enter");
+    await showing(ALL / 2);
+    await field.fill("4-7");
+    await field.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "No such CPU" }).waitFor();
+    await field.fill("0-1");
+    await field.press("Enter");
+    await showing(ALL);
+    await tab.close();
+  });
+
   scene("a36 what is idle is hidden with one click, in the next recordings as well, and shown again with one", async () => {
     const idle = 700;
     const host = recordingOf("system.perf.data", [task(0, "swapper", idle, [1]), task(900, "server", 300, [1, 3])]);

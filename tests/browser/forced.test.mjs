@@ -198,6 +198,8 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     await tab.pictures("a08-explained");
     await backToViews(tab);
     await tab.status("tides", "forced");
+    // What the file was refused for is said no more.
+    await page.locator(".status-bar", { hasText: /^Used .+ for tides, by force\./ }).waitFor();
 
     const after = await coverage(tab);
     assert.equal(after.headline, before.headline, "what is forced is not named");

@@ -122,12 +122,21 @@ describe("a14 keys", () => {
     await tab.close();
   });
 
-  scene("a14 a profile that opens has its keys at once, and the view's number leads back to it", async () => {
+  scene("a41 a profile that opens has its keys at once, and the view's number leads back to it", async () => {
     const tab = await frame.opened();
     const { page } = tab;
     const selected = page.locator('[role=treeitem][aria-selected="true"]');
     await page.keyboard.press("ArrowDown");
     await selected.waitFor();
+    // The innermost call of the hottest path, and zoomed into.
+    await page.keyboard.press("End");
+    await page.locator('[role=treeitem][aria-selected="true"]:not([aria-level="1"])').waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator(".minimap").waitFor();
+    // Beside w, a and s it moves, and drops nothing.
+    await page.keyboard.press("d");
+    await tab.settled();
+    assert.equal(await page.locator(".filter-chip").count(), 0);
     await page.locator(".search input").focus();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Share" }).focus();

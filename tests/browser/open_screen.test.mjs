@@ -5,7 +5,8 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { describe } from "node:test";
-import { Parts, html, samplesByPerf, siteFolder } from "./recording.mjs";
+import { pathToFileURL } from "node:url";
+import { Parts, binary, html, run, samplesByPerf, siteFolder } from "./recording.mjs";
 import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
 import { Tab, axe } from "./tab.mjs";
 
@@ -19,6 +20,17 @@ beforeScenes(async () => {
 });
 
 afterScenes(() => parts.end());
+
+/** Runs in the page before its own script: which screens are there, one after the other. */
+function watchScreens() {
+  window.screensSeen = [];
+  const screens = { skeleton: ".skeleton", profile: ".view-tabs [role=tab]", open: ".open-main" };
+  const look = () => {
+    for (const [name, what] of Object.entries(screens))
+      if (document.querySelector(what) !== null && window.screensSeen.at(-1) !== name) window.screensSeen.push(name);
+  };
+  new MutationObserver(look).observe(document, { childList: true, subtree: true });
+}
 
 /** What a fresh tab shows. */
 async function opened(options) {
@@ -302,6 +314,39 @@ describe("a page from perftab view", () => {
     await page.locator(".skeleton").waitFor();
     assert.equal(await page.getByRole("button", { name: /Choose files/ }).count(), 0);
     await tab.pictures("open-skeleton");
+    answer();
+    await tab.opened();
+    await tab.close();
+  });
+
+  scene("a43 a page that has something to open never shows the open screen", async () => {
+    const saved = parts.path("saved.html");
+    parts.perftab("export", "--no-local", "--to", "html", "-o", saved, recording);
+    const link = run(binary, ["share", "--no-local", recording], { stdio: ["ignore", "pipe", "ignore"] }).trim();
+    for (const address of [pathToFileURL(saved).href, host + link.slice(link.indexOf("#")), await parts.view(recording)]) {
+      const tab = await Tab.open("about:blank", { init: watchScreens });
+      await tab.page.goto(address);
+      await tab.opened();
+      assert.deepEqual(await tab.page.evaluate(() => window.screensSeen), ["skeleton", "profile"], address.slice(0, 60));
+      await tab.close();
+    }
+  });
+
+  scene("a43 the graph can be read out while perftab view is asked for files", async () => {
+    const tab = await Tab.open("about:blank");
+    const { page } = tab;
+    let answer;
+    const held = new Promise((done) => {
+      answer = done;
+    });
+    await page.route(/\/local\/buildid\//, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(await parts.view(recording));
+    await page.locator(".status-bar", { hasText: /Fetching \d+ of \d+ from this machine/ }).waitFor();
+    await page.locator("[role=tree] [role=treeitem]").first().waitFor({ state: "attached" });
+    assert.match(await page.locator(".status-bar").innerText(), /Fetching/);
     answer();
     await tab.opened();
     await tab.close();

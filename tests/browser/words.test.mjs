@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { describe } from "node:test";
 import { fileURLToPath } from "node:url";
+import { writeCrowd } from "./crowd.mjs";
 import { Parts, samplesByPerf } from "./recording.mjs";
 import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
+import { writeLibrary, writeRecording } from "./synthetic.mjs";
 import { Tab } from "./tab.mjs";
 
 const fixture = (name) => fileURLToPath(new URL(`../fixtures/${name}.perf.data`, import.meta.url));
@@ -370,5 +372,34 @@ describe("work that takes a while", () => {
     assert.equal(await tab.page.locator(".file-name").innerText(), "tides.perf.data");
     assert.deepEqual(await tab.functions(), before);
     await tab.close();
+  });
+});
+
+describe("numbers", () => {
+  scene("a44 one of a thing is said as one, and thousands have separators", async () => {
+    const { recording: crowd } = writeCrowd(parts, 1200);
+    const single = parts.path("single.perf.data");
+    const task = { pid: 7, tid: 7, name: "single" };
+    const code = writeLibrary(parts, "single", ["alpha", "beta"]);
+    writeRecording(single, code, [task], [{ task, time: 1000, cpu: 0, weight: 1000, way: [1 / 16, 1] }]);
+    for (const [file, expected] of [
+      [single, "1 sample"],
+      [crowd, "1,200 samples"],
+    ]) {
+      const tab = await opened(file);
+      const texts = await tab.everythingInAllViews();
+      for (const view of [/Time order/, /Heat map/]) {
+        await tab.view(view);
+        await tab.settled();
+        texts.push(...(await tab.everything()));
+      }
+      assert.ok(texts.some((text) => text.includes(expected)));
+      // But for seconds and their parts.
+      assert.deepEqual(
+        texts.filter((text) => /(?<![\d,.])1 (?![nmµ]?s\b)[a-z-]+s\b|\b\d{4,} [a-z]+s\b/.test(text)),
+        [],
+      );
+      await tab.close();
+    }
   });
 });
