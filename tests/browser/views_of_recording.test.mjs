@@ -253,7 +253,7 @@ describe("functions", () => {
   });
 
   scene("a39 a search lists the functions that it finds, with their share, for the pointer and for keys", async () => {
-    const tab = await open({});
+    const tab = await open({ initPath: axe });
     const { page } = tab;
     const { functions, weight: whole } = report();
     const wanted = functions.filter(({ dso }) => dso === program);
@@ -277,6 +277,7 @@ describe("functions", () => {
       shares,
       shares.toSorted((a, b) => b - a),
     );
+    assert.deepEqual(await tab.findings(), []);
     await tab.pictures("a39-search");
     const field = page.getByRole("combobox", { name: /^Search/ });
     const selected = page.locator(".selection");
