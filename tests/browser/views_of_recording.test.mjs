@@ -157,8 +157,10 @@ describe("functions", () => {
       // What was opened stays open with its view.
       await page.locator(".coverage-meter").click();
       await page.locator(".dock").waitFor();
-      await tab.view(/Time order/);
-      await page.locator(".dock").waitFor({ state: "detached" });
+      for (const view of [/Time order/, /Heat map/]) {
+        await tab.view(view);
+        await page.locator(".dock").waitFor({ state: "detached" });
+      }
       await tab.view(/Functions/);
       await page.locator(".dock").waitFor();
       await tab.close();
