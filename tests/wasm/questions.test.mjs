@@ -104,6 +104,26 @@ test("columns cross as typed arrays", () => {
   assert.equal(compared("comparedSearch", { text: "mill" }).problem, null);
 });
 
+test("a search lists what the functions table has, whichever way the tree goes, and in a comparison", () => {
+  const order = { key: "total", direction: "descending" };
+  const { names, dsos, total, allTotal } = ask(session, "functions", { query, order, from: 0, to: 1e6 });
+  const row = (name, dso, share) => `${name} ${dso} ${share.toFixed(6)}`;
+  const wanted = names.map((name, at) => row(name, dsos[at], total[at] / allTotal)).filter((_, at) => dsos[at] === "mill");
+  assert.ok(wanted.length > 3);
+  const view = { basis: "share", width: "both" };
+  for (const found of [
+    ask(session, "search", { query, text: "dso:mill" }),
+    ask(session, "search", { query: inverted, text: "dso:mill" }),
+    askCompared(session, query, "comparedSearch", { view, text: "dso:mill" }),
+  ]) {
+    const { listed } = found;
+    const rows = listed.names.map((name, at) => row(name, listed.dsos[at], listed.share[at]));
+    // Among equals the order means nothing.
+    assert.deepEqual(rows.toSorted(), wanted.toSorted());
+    typed(listed, { kind: "Uint8Array", flags: "Uint8Array", share: "Float64Array" });
+  }
+});
+
 test("what is no question is refused in words", () => {
   const refused = (question, args, words, say = ask) =>
     assert.throws(
