@@ -4,7 +4,7 @@
 import { computed } from "@preact/signals";
 import type { JSX } from "preact";
 import { searchResult, searchStep } from "../state/app.ts";
-import { count, percent } from "../state/format.ts";
+import { counted, percent } from "../state/format.ts";
 import { chooseMatch } from "../state/search.ts";
 import { FunctionName } from "../views/function_name.tsx";
 import { ListOption } from "./Palette.tsx";
@@ -48,7 +48,7 @@ export function FoundList({ onDone }: { onDone: () => void }): JSX.Element | nul
           </ListOption>
         ))}
       </ul>
-      {more > 0 && <p>{count(more)} lighter ones are not listed.</p>}
+      {more > 0 && <p>{counted(more, "lighter one is", "lighter ones are")} not listed.</p>}
     </div>
   );
 }
