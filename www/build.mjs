@@ -2,7 +2,7 @@
 // `perftab view`, hosted as a static site, and opened from file:// (where a browser refuses to
 // fetch siblings, and Chromium refuses module workers).
 //
-//   node build.mjs page OUT.html WASM.packed [SITE_DIR]
+//   node build.mjs page OUT.html WASM.packed LISTING.packed [SITE_DIR]
 //                                 bundle src/ and write the page; and into a folder what a static
 //                                 host serves: index.html, which is the page with a manifest, a
 //                                 service worker, icons
@@ -12,7 +12,8 @@
 // in base64, which a small script unpacks: a seventh less than gzip makes of them. The wasm is a data block,
 // streams of it as LZMA in base64, which the worker unpacks; that is a third less than gzip in base64, which a
 // browser would unpack. A text of more letters than base64 has would save 1 % at most: gzip, in which the page
-// is sent, takes off what base64 adds. The worker's text becomes a Blob and a classic worker. Data blocks do
+// is sent, takes off what base64 adds. Behind all of this stands what
+// somebody may want who looks at code: a module of its own in the same form. The worker's text becomes a Blob and a classic worker. Data blocks do
 // not run, so the content security policy needs the hashes of two scripts and one style sheet only.
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
@@ -80,18 +81,19 @@ function policy(scripts, style, kind) {
   ].join("; ");
 }
 
-async function page(out, packedWasm, site) {
+async function page(out, packedWasm, packedListing, site) {
   const [boot, main, worker, style] = await Promise.all([
     bundle("src/boot.ts", browser),
     bundle("src/main.tsx", browser),
     bundle("src/worker/worker.ts", browser),
     bundle("src/style.css", browser),
   ]);
-  const wasm = readFileSync(packedWasm);
+  const [wasm, listing] = [readFileSync(packedWasm), readFileSync(packedListing)];
   await checkWasm(packedWasm, wasm);
+  await checkWasm(packedListing, listing);
   const code = lzma([main, worker, style].join("\0"));
   await checkCode(code, [main, worker, style]);
-  const parts = { boot, main, style, code, wasm };
+  const parts = { boot, main, style, code, wasm, listing };
   const html = fill({ ...parts, kind: "alone" });
   mkdirSync(dirname(out), { recursive: true });
   writeFileSync(out, html);
@@ -100,7 +102,11 @@ async function page(out, packedWasm, site) {
   report("code", gzip(boot).length + code.length, boot.length + main.length + worker.length + style.length);
   // It begins with the size of what is packed.
   report("wasm", wasm.length, wasm.readUInt32LE(0));
+  report("listing", listing.length, listing.readUInt32LE(0));
   report("page", gzip(html).length, Buffer.byteLength(html));
+  // What is sent before a profile of this page can be drawn.
+  const first = html.slice(0, html.indexOf('id="listing"'));
+  report("first", gzip(first).length, Buffer.byteLength(first));
 }
 
 // What the page unpacks is what was packed. Both know instructions of WebAssembly, each from a table of its own.
@@ -133,7 +139,7 @@ function lzma(text) {
 
 // The template with its parts. `kind` is `alone` for a page that is one file wherever it goes, and
 // `hosted` for one that has its manifest beside it: a browser must not look for what is not there.
-function fill({ boot, main, style, code, wasm, kind }) {
+function fill({ boot, main, style, code, wasm, listing, kind }) {
   const icon = `data:image/svg+xml,${encodeURIComponent(svg().trim())}`;
   const elements = {
     csp: `<meta http-equiv="Content-Security-Policy" content="${policy([boot, main], style, kind)}">`,
@@ -143,6 +149,7 @@ function fill({ boot, main, style, code, wasm, kind }) {
         : `<link rel="icon" href="${icon}">`,
     sample: block("sample", sample()),
     wasm: block("wasm", wasm.toString("base64")),
+    listing: block("listing", listing.toString("base64")),
     code: `<script type="application/octet-stream" id="code">${code.toString("base64")}</script>`,
     boot: `<script>${rawText(boot)}</script>`,
   };
@@ -220,9 +227,9 @@ async function tests(outDir) {
 }
 
 const [what, ...rest] = process.argv.slice(2);
-if (what === "page" && (rest.length === 2 || rest.length === 3)) await page(...rest);
+if (what === "page" && (rest.length === 3 || rest.length === 4)) await page(...rest);
 else if (what === "tests" && rest.length === 1) await tests(rest[0]);
 else {
-  console.error(`usage: ${basename(process.argv[1])} page OUT.html WASM.packed [SITE_DIR] | tests OUT_DIR`);
+  console.error(`usage: ${basename(process.argv[1])} page OUT.html WASM.packed LISTING.packed [SITE_DIR] | tests OUT_DIR`);
   process.exit(2);
 }

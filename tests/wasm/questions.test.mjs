@@ -43,6 +43,7 @@ const questions = [
   ["timeOrder", { query, window: { ...window, thread, start: 0, end: 1e9 } }, (it) => it.distance > 0],
   ["sandwich", { query, function: named }, (it) => it.functionId === first],
   ["hotLines", { query, function: named }, (it) => it.instructions.length > 0],
+  ["codeHeat", { query, function: named }, ([it]) => it.addresses instanceof BigUint64Array && it.samples.length > 0],
   ["search", { query, text: "mill" }, (it) => it.problem === null],
   ["search", { query, text: "/(/" }, (it) => typeof it.problem === "string"],
   ["shown", { query }, (it) => it !== null],

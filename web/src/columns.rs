@@ -1,6 +1,6 @@
 //! Objects that are made property by property.
 
-use js_sys::{Object, Reflect};
+use js_sys::{Object, Reflect, Uint8Array, Uint32Array};
 use perftab_core::ForceError;
 use serde::Serialize;
 use tsify::Tsify;
@@ -49,4 +49,24 @@ pub fn add(object: &Object, name: &str, value: impl Into<JsValue>) {
 /// How far something is.
 pub fn progress(done: usize, total: usize) -> Object {
     object(&[("done", (done as f64).into()), ("total", (total as f64).into())])
+}
+
+/// In a column of numbers: none.
+pub const NONE: u32 = u32::MAX;
+
+/// Texts behind each other, and where each ends.
+pub fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> (Uint8Array, Uint32Array) {
+    let mut all = String::new();
+    let ends = texts.map(|text| {
+        all.push_str(text);
+        all.len() as u32
+    });
+    let ends: Vec<u32> = ends.collect();
+    (Uint8Array::from(all.as_bytes()), Uint32Array::from(ends.as_slice()))
+}
+
+/// Adds a `TextColumn`.
+pub fn add_texts<'a>(object: &Object, name: &str, texts: impl Iterator<Item = &'a str>) {
+    let (texts, ends) = joined(texts);
+    add(object, name, self::object(&[("texts", texts.into()), ("ends", ends.into())]));
 }

@@ -19,7 +19,7 @@ use perftab_perfdata::format::BuildId;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::*;
 
-use crate::columns::{self, ForceOutcome};
+use crate::columns::{self, ForceOutcome, NONE};
 use crate::failure::Failure;
 use crate::source::{JsSource, Source};
 use crate::{Session, from_js, to_js};
@@ -90,7 +90,7 @@ export interface ForcedFile extends NameColumns {
 
 /// All files of one profile.
 #[wasm_bindgen]
-pub struct Images(images::Images);
+pub struct Images(pub(crate) images::Images);
 
 #[wasm_bindgen]
 impl Images {
@@ -466,18 +466,16 @@ fn refused(reason: ForceError) -> ForceOutcome {
     ForceOutcome::Refused { message: reason.to_string(), reason }
 }
 
-const NONE: u32 = u32::MAX;
 /// Of a function: no object is as large.
 const NO_OFFSET: u64 = u64::MAX;
 
 fn add_columns(object: &Object, names: &AddressNames) {
-    let functions = names.functions.iter().map(String::as_str);
-    let (texts, ends) = joined(functions);
-    columns::add(object, "functionTexts", Uint8Array::from(texts.as_bytes()));
-    columns::add(object, "functionEnds", Uint32Array::from(ends.as_slice()));
-    let (texts, ends) = joined(names.files.iter().map(Rc::as_ref));
-    columns::add(object, "fileTexts", Uint8Array::from(texts.as_bytes()));
-    columns::add(object, "fileEnds", Uint32Array::from(ends.as_slice()));
+    let (texts, ends) = columns::joined(names.functions.iter().map(String::as_str));
+    columns::add(object, "functionTexts", texts);
+    columns::add(object, "functionEnds", ends);
+    let (texts, ends) = columns::joined(names.files.iter().map(Rc::as_ref));
+    columns::add(object, "fileTexts", texts);
+    columns::add(object, "fileEnds", ends);
     columns::add(object, "lengths", Uint32Array::from(names.lengths.as_slice()));
     let column = |of: fn(&NamedLevel) -> u32| {
         let numbers: Vec<u32> = names.levels.iter().map(of).collect();
@@ -514,18 +512,7 @@ fn read_columns(object: &JsValue) -> Option<AddressNames> {
     })
 }
 
-/// Texts behind each other, and where each ends.
-fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> (String, Vec<u32>) {
-    let mut all = String::new();
-    let ends = texts.map(|text| {
-        all.push_str(text);
-        all.len() as u32
-    });
-    let ends = ends.collect();
-    (all, ends)
-}
-
-/// The other way round; `None` if they are not there.
+/// Texts of columns; `None` if they are not there.
 fn split(all: &str, ends: &[u32]) -> Option<Vec<String>> {
     let mut start = 0;
     let text = |&end: &u32| {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod asked;
+mod code;
 mod columns;
 mod compare;
 mod export;

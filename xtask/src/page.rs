@@ -53,10 +53,11 @@ pub fn ensure(options: &BuildOptions) -> Result<wasm::Std, Missing> {
 pub fn site(finish: Finish, options: &BuildOptions) -> Result<Page> {
     let std = ensure(options).map_err(|missing| anyhow!("the page cannot be built: {missing}"))?;
     npm::install()?;
-    let facade = wasm::build(finish, std)?;
+    let modules = wasm::build(finish, std)?;
     check_types(finish)?;
-    let page = Page { html: finish.page(), site: finish.folder("site"), wasm: facade.wasm.clone() };
-    bundle(finish, &facade, &page)?;
+    let wasm = modules.facade.wasm.clone();
+    let page = Page { html: finish.page(), site: finish.folder("site"), wasm };
+    bundle(finish, &modules, &page)?;
     println!("    {}", page.site.display());
     Ok(page)
 }
@@ -106,17 +107,18 @@ fn check_types(finish: Finish) -> Result<()> {
     })
 }
 
-fn bundle(finish: Finish, facade: &wasm::Facade, page: &Page) -> Result<()> {
+fn bundle(finish: Finish, modules: &wasm::Modules, page: &Page) -> Result<()> {
     let www = root().join("www");
     let inputs = ["src", "sample", "site", "index.html", "build.mjs", "package-lock.json"]
         .map(|name| www.join(name));
     let mut inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
-    inputs.push(&facade.packed);
+    let wasm::Modules { facade, listing } = modules;
+    inputs.extend([&*facade.packed, &listing.packed]);
     let index = page.site.join("index.html");
     let outputs = [&*page.html, &index];
     step_once(&finish.name("page"), "Bundle the page into one file", &inputs, &outputs, || {
         let command = ["build.mjs", "page"];
-        let parts = [&page.html, &facade.packed, &page.site];
+        let parts = [&page.html, &facade.packed, &listing.packed, &page.site];
         let sizes = output(npm::node().args(command).args(parts))?;
         report(finish, &sizes)
     })

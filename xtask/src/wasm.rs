@@ -1,4 +1,4 @@
-//! `web/` → WebAssembly and the JavaScript and TypeScript around it.
+//! `web/` and `web/listing/` → WebAssembly and the JavaScript and TypeScript around it.
 //!
 //! Two ways lead to the standard library for wasm32: rustup's target, or Debian's Rust with its
 //! sources, which builds it. Both give the same façade; which one was taken is said.
@@ -14,6 +14,10 @@ use std::process::{Command, Stdio};
 
 const TRIPLE: &str = "wasm32-unknown-unknown";
 
+/// What Cargo calls what it builds of `web/` and of `web/listing/`.
+const FACADE: &str = "perftab_web";
+const LISTING: &str = "perftab_listing_web";
+
 /// Where the standard library for wasm32 comes from.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Std {
@@ -23,23 +27,34 @@ pub enum Std {
     Debian,
 }
 
-/// The façade, ready for the page.
-pub struct Facade {
+/// A module, ready for the page.
+pub struct Module {
     /// The WebAssembly; its JavaScript lies beside it.
     pub wasm: PathBuf,
     /// The same as the page carries it.
     pub packed: PathBuf,
 }
 
-/// Builds the façade. Its JavaScript and types go to `www/src/generated/`, too.
-pub fn build(finish: Finish, std: Std) -> Result<Facade> {
-    let built = match std {
+/// What the page carries.
+pub struct Modules {
+    /// The façade of core.
+    pub facade: Module,
+    /// What is loaded when somebody looks at code.
+    pub listing: Module,
+}
+
+/// Builds the modules. Their JavaScript and types go to `www/src/generated/`, too.
+pub fn build(finish: Finish, std: Std) -> Result<Modules> {
+    let folder = match std {
         Std::Rustup => with_rustup(finish)?,
         Std::Debian => with_debian(finish)?,
     };
-    let facade = bind(finish, &built)?;
-    lend_to_page(&facade)?;
-    Ok(facade)
+    let module = |name: &str| {
+        let module = bind(finish, &folder, name)?;
+        lend_to_page(&module, name)?;
+        anyhow::Ok(module)
+    };
+    Ok(Modules { facade: module(FACADE)?, listing: module(LISTING)? })
 }
 
 /// Sees to a standard library for wasm32; what is there wins over what can be had, and rustup is asked
@@ -92,13 +107,13 @@ fn compile(how: &str, command: &mut Command, folder: &str, finish: Finish) -> Re
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags()?)
             .arg("build")
             .args(quiet())
-            .args(["--locked", "--package=perftab-web"])
+            .args(["--locked", "--package=perftab-web", "--package=perftab-listing-web"])
             .args(["--profile", profile, "--target", TRIPLE])
             .arg("--target-dir")
             .arg(target(folder));
         run(command)
     })?;
-    Ok(target(folder).join(TRIPLE).join(profile).join("perftab_web.wasm"))
+    Ok(target(folder).join(TRIPLE).join(profile))
 }
 
 /// Panic messages name source files. Those of this machine's folders mean nothing elsewhere, and
@@ -118,31 +133,33 @@ fn flags() -> Result<String> {
 }
 
 /// Runs `perftab-bundle`, which is compiled now, not with xtask: its libraries are large.
-fn bind(finish: Finish, built: &Path) -> Result<Facade> {
+fn bind(finish: Finish, folder: &Path, name: &str) -> Result<Module> {
+    let built = &folder.join(name).with_extension("wasm");
     let bound = finish.folder("wasm-bound");
-    let wasm = bound.join("perftab_web_bg.wasm");
+    let wasm = bound.join(format!("{name}_bg.wasm"));
     let packed = wasm.with_extension("wasm.packed");
     let bundler = root().join("xtask/bundle/src");
-    let inputs = [built, &bundler];
-    let outputs = [&*wasm, &packed, &bound.join("perftab_web.js")];
-    let title = "Write the JavaScript of the façade, and pack the WebAssembly";
-    step_once(&finish.name("bind"), title, &inputs, &outputs, || {
+    let inputs = [&**built, &bundler];
+    let outputs = [&*wasm, &packed, &bound.join(format!("{name}.js"))];
+    let title = format!("Write the JavaScript of {name}, and pack the WebAssembly");
+    step_once(&finish.name(&format!("bind-{name}")), &title, &inputs, &outputs, || {
         run(cargo()
             .arg("run")
             .args(quiet())
             .args(["--locked", "--package=perftab-bundle", "--"])
-            .args([built, &bound]))
+            .args([&**built, &*bound]))
     })?;
-    Ok(Facade { wasm, packed })
+    Ok(Module { wasm, packed })
 }
 
 /// Copies what the page imports to where it imports it from: that of the finish being built. What is
 /// the same stays untouched.
-fn lend_to_page(facade: &Facade) -> Result<()> {
+fn lend_to_page(module: &Module, name: &str) -> Result<()> {
     let generated = root().join("www/src/generated");
     fs::create_dir_all(&generated)?;
-    for name in ["perftab_web.js", "perftab_web.d.ts"] {
-        let bound = fs::read(facade.wasm.with_file_name(name)).context(name)?;
+    for ending in ["js", "d.ts"] {
+        let name = format!("{name}.{ending}");
+        let bound = fs::read(module.wasm.with_file_name(&name)).context(name.clone())?;
         let lent = generated.join(name);
         if fs::read(&lent).ok().as_deref() != Some(&bound) {
             fs::write(&lent, bound).with_context(|| lent.display().to_string())?;

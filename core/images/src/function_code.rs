@@ -30,6 +30,21 @@ pub enum Machine {
     Aarch64,
 }
 
+impl Machine {
+    const NAMES: [(Self, &'static str); 3] =
+        [(Self::X86_64, "x86-64"), (Self::X86, "x86"), (Self::Aarch64, "arm64")];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(machine, _)| *machine == self).map_or("", |(_, name)| name)
+    }
+
+    /// The one that is called so.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(machine, _)| *machine)
+    }
+}
+
 /// The code of a function, from a file that passed the gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionCode {

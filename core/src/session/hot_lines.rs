@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 
 use perftab_perfdata::text::printable;
 use perftab_profile::DsoId;
+use perftab_views::column::{BigUint64Array, Float64Array};
 use perftab_views::function_ref::{FunctionRef, HexAddress};
 use perftab_views::hot_lines::{self, Heat, Instruction, SourceLine};
 use perftab_views::weights::Sum;
@@ -103,6 +104,32 @@ pub struct CodeHeat {
     pub dso: DsoId,
     /// By address, as frames have it, ascending.
     pub addresses: Vec<(u64, Amount)>,
+}
+
+/// The same in columns.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct CodeHeatRows {
+    /// Number of the DSO.
+    pub dso: u32,
+    /// Ascending.
+    pub addresses: BigUint64Array,
+    /// Samples that ended there.
+    pub samples: Float64Array,
+    /// What they weigh.
+    pub weights: Float64Array,
+}
+
+impl From<&CodeHeat> for CodeHeatRows {
+    fn from(CodeHeat { dso, addresses }: &CodeHeat) -> Self {
+        Self {
+            dso: dso.0,
+            addresses: addresses.iter().map(|(address, _)| *address).collect(),
+            samples: addresses.iter().map(|(_, amount)| amount.samples as f64).collect(),
+            weights: addresses.iter().map(|(_, amount)| amount.weight as f64).collect(),
+        }
+    }
 }
 
 impl Amount {

@@ -1,9 +1,8 @@
 //! Files that a host keeps beside the session: [`Images`] in the same place, asked at once.
 
 use perftab_images::{
-    self as images, AdmittedFile, CodeOrigin, ForceError, FunctionCode, Image, Images,
-    InsistedFile, MissingUnits, NotAnImage, OfferReport, OfferStep, Rejection, SupplementaryLink,
-    Svma,
+    self as images, AdmittedFile, ForceError, FunctionCode, Image, Images, InsistedFile,
+    MissingUnits, NotAnImage, OfferReport, OfferStep, Rejection, SupplementaryLink, Svma,
 };
 use perftab_perfdata::decode::ByteSource;
 use perftab_profile::{DsoId, Frame};
@@ -151,12 +150,6 @@ impl Session {
     /// The code of the function at an address of a DSO, if a file that passed the gate has it.
     pub fn function_code(&self, dso: DsoId, address: u64) -> Option<FunctionCode> {
         self.images.as_ref()?.function_code(dso, address)
-    }
-
-    /// What the code at addresses of a DSO was made of, in their order, as files say that passed the gate.
-    pub fn code_origins(&self, dso: DsoId, addresses: &[u64]) -> Vec<CodeOrigin> {
-        let unknown = || vec![CodeOrigin::default(); addresses.len()];
-        self.images.as_ref().map_or_else(unknown, |images| images.code_origins(dso, addresses))
     }
 
     /// What covers an address of the file that has the code of a DSO, as disassemblies write it.

@@ -6,6 +6,7 @@
 //! views. Calls that take long are cut into slices by the host, so that they can be cancelled.
 
 mod accesses;
+mod annotated;
 mod answers;
 mod branches;
 mod breakdown;
@@ -66,6 +67,7 @@ pub use perftab_profile::ingest::{
 };
 
 pub use accesses::AccessRows;
+pub use annotated::{AnnotatedCode, DecodedCode};
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
 pub use branches::{
     BranchBlock, BranchBlocks, BranchCell, BranchHistory, BranchPlaces, BranchReading, BranchTable,
@@ -87,7 +89,7 @@ pub use diff::{DiffFunction, DiffTotal};
 pub use drawn::{DrawnComparison, DrawnGraph, DrawnTimeOrder};
 pub use export::{Export, ExportContents, ExportStep, USUAL_LIMIT};
 pub use flame::FlameWork;
-pub use hot_lines::{Amount, CodeHeat, HotInstruction, HotLine, HotLines};
+pub use hot_lines::{Amount, CodeHeat, CodeHeatRows, HotInstruction, HotLine, HotLines};
 pub use images_here::{ForceResult, Offer};
 pub use info::{
     AuxInfo, DsoRow, EventInfo, EventTotal, FormatInfo, HostInfo, IdentityKind, LostInfo,

@@ -24,7 +24,7 @@ use perftab_views::shown::ShownSamples;
 use perftab_views::tasks::TaskRows;
 use perftab_views::timeline::{Timeline, TimelineRequest};
 use perftab_views::transform::Transform;
-use perftab_views::{Direction, Query};
+use perftab_views::{Direction, Inlines, Query};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
@@ -32,11 +32,11 @@ use crate::session::export::ExportSizeWork;
 use crate::session::report::CoverageWork;
 use crate::session::{
     AccessRows, BranchBlocks, CallNodeAround, CallNodeDetail, CallTreeRows, ChangeRows,
-    ChangesRequest, CompareSearch, CompareView, ComparedDetail, ComparedTreeRows, ComparedTrees,
-    Coverage, DrawnComparison, DrawnGraph, DrawnTimeOrder, DsoPairRow, DsoRow, ExportContents,
-    FilteredCoverage, FlameWindow, FunctionRows, HotLines, MarkRows, OccurrenceRequest, Place,
-    ProfileInfo, SandwichFacts, ScanStep, SearchResult, Session, SharedLink, SideTotal, TimeWindow,
-    TreeDetail,
+    ChangesRequest, CodeHeatRows, CompareSearch, CompareView, ComparedDetail, ComparedTreeRows,
+    ComparedTrees, Coverage, DrawnComparison, DrawnGraph, DrawnTimeOrder, DsoPairRow, DsoRow,
+    ExportContents, FilteredCoverage, FlameWindow, FunctionRows, HotLines, MarkRows,
+    OccurrenceRequest, Place, ProfileInfo, SandwichFacts, ScanStep, SearchResult, Session,
+    SharedLink, SideTotal, TimeWindow, TreeDetail,
 };
 
 /// What is asked with a question, as a host has it.
@@ -171,6 +171,8 @@ questions! {
     Sandwich { query: Query, function: FunctionRef } -> Option<SandwichFacts>;
     /// Where in a function's own code samples ended; null if no sample has it.
     HotLines { query: Query, function: FunctionRef } -> Option<HotLines>;
+    /// Where in the code of a function, as the linker knows it, samples ended, in each DSO that has it.
+    CodeHeat { query: Query, function: FunctionRef } -> Vec<CodeHeatRows>;
     /// The basic blocks of a function, of the branches that the query's filters leave; null until these are read.
     BranchBlocks { query: Query, function: FunctionRef } -> Option<Box<BranchBlocks>>;
     /// What a text finds.
@@ -337,6 +339,7 @@ fn trees(question: &Question) -> Vec<(Query, TreeDetail)> {
         Functions { query, group_by: Some(GroupBy::Thread), .. }
         | TimeOrder { query, .. }
         | HotLines { query, .. } => vec![(callees(query), TreeDetail::Ends)],
+        CodeHeat { query, .. } => vec![(merged(&callees(query)), TreeDetail::Ends)],
         Functions { query, .. } | Sandwich { query, .. } => {
             vec![(callees(query), TreeDetail::Tree)]
         }
@@ -368,6 +371,11 @@ fn trees(question: &Question) -> Vec<(Query, TreeDetail)> {
         | ExportSize { .. }
         | RenameProblem { .. } => Vec::new(),
     }
+}
+
+/// With all that is inlined in the function that the linker knows.
+fn merged(query: &Query) -> Query {
+    Query { inlines: Inlines::Merged, ..query.clone() }
 }
 
 enum Begun {
@@ -405,6 +413,10 @@ fn begin(session: &mut Session, question: &Question) -> Begun {
         TimeOrder { query, window } => Answer::TimeOrder(session.drawn_time_order(query, window)),
         Sandwich { query, function } => Answer::Sandwich(session.sandwich(query, function)),
         HotLines { query, function } => Answer::HotLines(session.hot_lines(query, function)),
+        CodeHeat { query, function } => {
+            let heat = session.code_heat(query, function);
+            Answer::CodeHeat(heat.iter().map(CodeHeatRows::from).collect())
+        }
         BranchBlocks { query, function } => {
             Answer::BranchBlocks(session.branch_blocks(query, function).map(Box::new))
         }

@@ -15,6 +15,8 @@ pub type Uint8Array = Column<u8>;
 pub type Uint16Array = Column<u16>;
 /// Numbers of call nodes, functions, DSOs.
 pub type Uint32Array = Column<u32>;
+/// Addresses.
+pub type BigUint64Array = Column<u64>;
 /// Steps of a scale with two sides.
 pub type Int8Array = Column<i8>;
 /// Pixels, and weights that are only drawn.
@@ -75,6 +77,10 @@ mod page {
 
     impl Element for u32 {
         type Array = js_sys::Uint32Array;
+    }
+
+    impl Element for u64 {
+        type Array = js_sys::BigUint64Array;
     }
 
     impl Element for i8 {

@@ -1,14 +1,13 @@
 //! Lines of source files.
 //!
 //! A path in debug information says where a file lay when it was compiled; what lies there now may be
-//! another one. Where the compiler noted the file's MD5 that decides. Elsewhere a file that was changed
-//! after its binary is not used, as `objdump -S` warns of.
+//! another one. `perftab_listing::source` decides; a file that was changed after its binary is not used, as `objdump -S`
+//! warns of.
 //!
 //! Constraint: the path may be anything that a binary says, and what is read goes into a link. So only
 //! regular files are read that are called as sources are, also where links of the file system lead: who
 //! lets somebody else's program run may read more than its author.
 
-use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
@@ -17,17 +16,14 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::time::SystemTime;
 
-use md5::{Digest, Md5};
 use perftab_core::session::Session;
 use perftab_core::{DsoId, FileId, HotPlace, PlaceTexts};
+use perftab_listing::source::{self, MAX_SOURCE, Noted, OtherSource, SourceCheck, Written};
 use rustix::fs::{Mode, OFlags};
-use serde::Serialize;
 
 use crate::output::{self, grouped};
 
-/// Nobody writes a source file that is longer.
-const MAX_SOURCE: u64 = 16 << 20;
-/// Nor is more than this read of all, since many paths may lead to one file.
+/// No more than this is read of all, since many paths may lead to one file.
 const MAX_SOURCES: u64 = 1 << 30;
 /// How sources end.
 const SUFFIXES: [&str; 40] = [
@@ -41,28 +37,19 @@ const SUFFIXES: [&str; 40] = [
 pub enum Reason {
     /// There is none of this path that can be read, or it is not called like a source.
     Missing,
-    /// It is not the file that was compiled, by its MD5.
-    Other { noted: [u8; 16], found: [u8; 16] },
-    /// It was changed after the binary.
-    Newer,
+    /// It is not the one that was compiled.
+    Other(OtherSource),
     /// Others were read before, and more than anybody has.
     TooMuch,
 }
 
 impl Reason {
     fn sentence(self) -> String {
-        let hex = |md5: [u8; 16]| md5.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         match self {
             Self::Missing => {
                 "no readable source file on this machine, by its path and suffix".to_owned()
             }
-            Self::Other { noted, found } => {
-                let (noted, found) = (hex(noted), hex(found));
-                format!(
-                    "not the file that was compiled: its MD5 is {found}, and {noted} in the debug information"
-                )
-            }
-            Self::Newer => "changed after the binary was built".to_owned(),
+            Self::Other(other) => other.to_string(),
             Self::TooMuch => "1 GiB of source files had been read already".to_owned(),
         }
     }
@@ -170,16 +157,6 @@ impl Sources {
     }
 }
 
-/// What speaks for a source file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SourceCheck {
-    /// Its MD5 is that in the debug information.
-    Md5,
-    /// Nothing but that it was not changed after the binary.
-    Time,
-}
-
 /// A source file as debug information names it.
 struct CompiledSource<'a> {
     session: &'a Session,
@@ -194,23 +171,16 @@ impl CompiledSource<'_> {
         places: impl Iterator<Item = (DsoId, u64)>,
         read: &mut u64,
     ) -> Result<(String, SourceCheck), Reason> {
-        let (bytes, changed) = source(Path::new(self.path)).ok_or(Reason::Missing)?;
+        let (bytes, changed) = readable(Path::new(self.path)).ok_or(Reason::Missing)?;
         *read += bytes.len() as u64;
-        let own_md5 = LazyCell::new(|| <[u8; 16]>::from(Md5::digest(&bytes)));
-        // A header may be compiled into several DSOs, and into each of them several times, from other contents.
         let mut built = BTreeMap::new();
-        let mut check = SourceCheck::Md5;
-        for (dso, address) in places {
+        let noted = places.map(|(dso, address)| {
             let built = *built.entry(dso).or_insert_with(|| self.built(dso));
-            match self.session.source_md5(dso, address, self.path) {
-                Some(noted) if noted != *own_md5 => {
-                    return Err(Reason::Other { noted, found: *own_md5 });
-                }
-                None if changed > built => return Err(Reason::Newer),
-                None => check = SourceCheck::Time,
-                Some(_) => {}
-            }
-        }
+            let written =
+                if changed > built { Written::AfterBinary } else { Written::BeforeBinary };
+            Noted { md5: self.session.source_md5(dso, address, self.path), written }
+        });
+        let check = source::check(&bytes, noted).map_err(Reason::Other)?;
         Ok((String::from_utf8_lossy(&bytes).into_owned(), check))
     }
 
@@ -228,7 +198,7 @@ impl CompiledSource<'_> {
 }
 
 /// A source file's bytes, and when it was changed.
-fn source(path: &Path) -> Option<(Vec<u8>, Option<SystemTime>)> {
+fn readable(path: &Path) -> Option<(Vec<u8>, Option<SystemTime>)> {
     if !path.is_absolute() || !is_called_as_source(path) {
         return None;
     }

@@ -35,9 +35,12 @@ const OURS: &[(&str, &[&str])] = &[
         ],
     ),
     ("perftab-core", CORE),
+    // What the page loads later is no part of core.
+    ("perftab-listing", &["perftab-images"]),
     // Hosts name the session, and perf.data itself: bytes, errors, and what the recorder writes.
-    ("perftab", &["perftab-streams", "perftab-core", "perftab-perfdata"]),
+    ("perftab", &["perftab-streams", "perftab-core", "perftab-listing", "perftab-perfdata"]),
     ("perftab-web", &["perftab-core", "perftab-perfdata"]),
+    ("perftab-listing-web", &["perftab-listing", "perftab-images"]),
     ("perftab-tests", TESTED),
     ("xtask", &[]),
     ("perftab-bundle", &["perftab-streams"]),
@@ -276,6 +279,7 @@ fn unsafe_code_stays_in_the_recorders_two_files() {
     for (crate_root, lint) in [
         ("recorder/src/main.rs", "#![deny(unsafe_code)]"),
         ("web/src/lib.rs", "#![forbid(unsafe_code)]"),
+        ("web/listing/src/lib.rs", "#![forbid(unsafe_code)]"),
         ("web/streams/src/lib.rs", "#![forbid(unsafe_code)]"),
         ("tests/src/lib.rs", "#![forbid(unsafe_code)]"),
         ("xtask/src/main.rs", "#![forbid(unsafe_code)]"),

@@ -7,6 +7,7 @@
 // calls things.
 
 import type {
+  AnnotatedCode,
   Answer,
   CallerGuesses,
   ComparedAnswer,
@@ -19,6 +20,7 @@ import type {
   ExportRequest,
   Failure as SessionFailure,
   ForceOutcome,
+  FunctionRef,
   MarkRows as Marks,
   NotUsed,
   Place,
@@ -28,6 +30,7 @@ import type {
   RenameText as PartialRename,
   SharedLink,
   ShareOptions,
+  TextColumn,
   UsedFile,
 } from "../generated/perftab_web.js";
 
@@ -136,6 +139,32 @@ export interface Shared extends SharedLink {
   characters: number;
 }
 
+/** Code of a function, decoded: one row for each instruction, or each line, of columns. */
+export interface CodePiece extends AnnotatedCode {
+  dso: number;
+  /** Where it begins in the file's own addresses, and how many bytes it has. */
+  startInFile: bigint;
+  bytes: number;
+  /** By instruction: where it begins in the code, and what it is; empty for bytes that are none. */
+  starts: Uint32Array;
+  instructions: TextColumn;
+  /** The number of the target that it leads to, and of the instruction of this piece; NONE for none. */
+  target: Uint32Array;
+  goesTo: Uint32Array;
+}
+
+/** The code where samples of a function ended in one DSO, and why it is not all of it. */
+export interface ListedCode {
+  pieces: CodePiece[];
+  ended: "no-code" | "too-long" | null;
+}
+
+/** What a source file holds; or why it is not the one that was compiled. */
+export interface ReadSource {
+  why: string | null;
+  text: string;
+}
+
 /** What a long call reports while it runs. `total` is absent where it is unknown. */
 export interface Progress {
   stage: "reading" | "offering" | "unwinding" | "naming" | "fetching" | "counting" | "writing";
@@ -223,6 +252,10 @@ interface HostProtocol {
   fetchDebuginfod: { args: FetchRequest; result: FetchOutcome };
   /** Names the code of files that were fetched since. Until then views have the names that they had. */
   nameFrames: { args: Record<string, never>; result: null };
+  /** The code of a function with what ended in it; `listing` is the module that decodes, as the page has it. */
+  listCode: { args: { query: Query; function: FunctionRef; listing: string }; result: ListedCode[] };
+  /** A source file, compared with MD5 of the one that was compiled, where that is known. */
+  readSource: { args: { file: File; md5: Uint8Array | null; listing: string }; result: ReadSource };
   /** Names the data of memory accesses by files that have come since it was asked last; whether any did. */
   nameData: { args: Record<string, never>; result: boolean };
   /** Unwinds what files that have come tell how to, and what can be guessed; whether anything could be. */

@@ -160,6 +160,13 @@ export class Calls {
       }
       return null;
     },
+    listCode: async ({ query, function: of, listing }, { slices }) => {
+      const side = this.#sideOf(this.#open);
+      const heat = await this.#asked("codeHeat", { query, function: of }, slices);
+      side.checkOpen(slices);
+      return side.listCode(heat, listing, slices);
+    },
+    readSource: ({ file, md5, listing }, { slices }) => this.#sideOf(this.#open).readSource(file, md5, listing, slices),
     nameData: (_, { slices }) => this.#sideOf(this.#open).nameData(slices),
     unwind: ({ guesses }, { slices }) => this.#afterRereading(() => this.#unwindAll(guesses, slices)),
     readBranches: ({ query }, { slices }) => this.#afterRereading(() => this.#readBranches(query, slices)),

@@ -5,6 +5,7 @@ import { Offer } from "../generated/perftab_web.js";
 import { companionAddress, fetchDso } from "./debuginfod.ts";
 import type { GivenFile, ImagesProtocol, LocalFile } from "./images_protocol.ts";
 import { findLocal, sourceOf } from "./local_file.ts";
+import { listCode, readSource } from "./listing.ts";
 import type { Server } from "../session/types.ts";
 import type { Slices } from "./slices.ts";
 
@@ -48,6 +49,8 @@ export class ImagesCalls {
     name: (request) => this.#images.name(request),
     nameObjects: ({ dso, addresses }) => this.#images.nameObjects(dso, addresses),
     codeTables: () => this.#images.takeCodeTables(),
+    listCode: ({ heat, listing }, slices) => listCode(this.#images, heat, listing, slices),
+    readSource: ({ file, md5, listing }) => readSource(file, md5, listing),
     unwindTables: ({ dso }) => this.#images.unwindTables(dso),
   };
 

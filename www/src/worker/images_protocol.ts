@@ -2,6 +2,7 @@
 // session, and what files turned out to be, which comes before the answer to the call that it came of.
 
 import type {
+  CodeHeatRows,
   DataAnswer,
   DataRequest,
   DsoTable,
@@ -13,7 +14,7 @@ import type {
   OfferReport,
   UnwindTables,
 } from "../generated/perftab_web.js";
-import type { Call, FetchOutcome, FetchRequest, Server } from "../session/types.ts";
+import type { Call, FetchOutcome, FetchRequest, ListedCode, ReadSource, Server } from "../session/types.ts";
 
 /** A file of the machine that `perftab view` runs on: what the server said of it when it was asked first. */
 export interface LocalFile {
@@ -25,6 +26,9 @@ export interface LocalFile {
   /** Known once it was hashed; else whoever needs it reads the file for that. */
   sha256: Uint8Array | undefined;
 }
+
+/** Where in a DSO samples ended, ascending. */
+export type DsoHeat = Omit<CodeHeatRows, "addresses"> & { addresses: BigUint64Array };
 
 /** A file that may be an image: its bytes, or where they are. */
 export interface GivenFile {
@@ -47,6 +51,10 @@ export interface ImagesProtocol {
   nameObjects: { args: DataRequest; result: DataAnswer | null };
   /** What files said of the code of processes, since this was asked last. */
   codeTables: { args: Record<string, never>; result: Uint8Array[] };
+  /** The code where samples ended in a DSO. `listing` is the module that decodes, as the page has it. */
+  listCode: { args: { heat: DsoHeat; listing: string }; result: ListedCode };
+  /** A source file, and MD5 of the one that was compiled. */
+  readSource: { args: { file: File; md5: Uint8Array | null; listing: string }; result: ReadSource };
   /** How stacks are unwound in a DSO; null if no file tells. */
   unwindTables: { args: { dso: number }; result: UnwindTables | null };
 }

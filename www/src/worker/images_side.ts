@@ -10,8 +10,8 @@
 import type { Findings, ForceOutcome, NameAnswer, NameRequest, NotUsed, OfferReport, Session } from "../generated/perftab_web.js";
 import { Cancelled, Caller, SessionError, WorkerDied } from "../session/caller.ts";
 import type { Port } from "../session/caller.ts";
-import type { FetchRequest, Reply, Server, SessionFailure } from "../session/types.ts";
-import type { GivenFile, ImagesProtocol, Told } from "./images_protocol.ts";
+import type { FetchRequest, ListedCode, ReadSource, Reply, Server, SessionFailure } from "../session/types.ts";
+import type { DsoHeat, GivenFile, ImagesProtocol, Told } from "./images_protocol.ts";
 import { ROWS } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 import { CancelledCall } from "./slices.ts";
@@ -98,6 +98,22 @@ export class ImagesSide {
     const { forced, outcome } = await this.#call("insist", { dso, addresses, file }, slices, [addresses.buffer]);
     this.checkOpen(slices);
     return outcome ?? this.#session.takeForced(dso, forced);
+  }
+
+  /** The code where samples ended, by DSO. */
+  async listCode(heat: readonly DsoHeat[], listing: string, slices: Slices): Promise<ListedCode[]> {
+    const listed: ListedCode[] = [];
+    for (const each of heat) {
+      // Without a file there is no worker.
+      const isAny = this.#caller !== null;
+      listed.push(isAny ? await this.#call("listCode", { heat: each, listing }, slices) : { pieces: [], ended: "no-code" });
+    }
+    return listed;
+  }
+
+  /** Compares a source file with what was compiled. */
+  readSource(file: File, md5: Uint8Array | null, listing: string, slices: Slices): Promise<ReadSource> {
+    return this.#call("readSource", { file, md5, listing }, slices);
   }
 
   /** Takes in how stacks are unwound in the files that have come. */

@@ -10,16 +10,18 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::{self, Write};
+use std::iter;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{anyhow, bail};
-use perftab_core::session::{Amount, CodeHeat, Session};
+use perftab_core::session::{Amount, AnnotatedCode, CodeHeat, DecodedCode, Session};
 use perftab_core::{
-    CodeLine, Direction, DsoId, DsoKind, FunctionKey, FunctionOrder, FunctionRef, Group, Inlines,
-    NamingDepth, Query, SortDirection,
+    CodeLine, CodeOrigin, Direction, DsoId, DsoKind, FunctionCode, FunctionKey, FunctionOrder,
+    FunctionRef, Group, Inlines, NamingDepth, Query, SortDirection,
 };
+use perftab_listing::source::SourceCheck;
 use serde::{Serialize, Serializer};
 
 use super::{doubts, event_number, filter, finish_named, read_named};
@@ -27,7 +29,7 @@ use crate::cli::{AnnotateArgs, AnnotatedPart, InputArgs};
 use crate::input::is_link_argument;
 use crate::output::{self, Outcome, Results, grouped, printable};
 use crate::place_texts::assembly::Instructions;
-use crate::place_texts::source::{SourceCheck, Sources};
+use crate::place_texts::source::Sources;
 use crate::recording::USUAL_NAME;
 
 /// Functions that are annotated if none is named.
@@ -262,15 +264,17 @@ impl Place<'_> {
                 let why = "no file that is at hand has its code; add the binary with --image";
                 return Some(format!("{} in {dso}: no instructions: {why}", shown(function)));
             };
-            let is_in = |&(address, _): &(u64, _)| code.has(self.dso, address);
-            let (of_code, behind) = rest.split_at(rest.partition_point(is_in));
-            if of_code.is_empty() {
+            let FunctionCode { start, bytes, .. } = code.code();
+            let (start, length) = (*start, bytes.len() as u64);
+            let decoded = DecodedCode { dso: self.dso, start, length, starts: code.starts() };
+            let of_code = self.session.annotated(decoded, rest);
+            if of_code.taken == 0 {
                 return Some(format!(
                     "{}: its code is too long to be shown whole",
                     shown(function)
                 ));
             }
-            rest = behind;
+            rest = rest.get(of_code.taken..).unwrap_or_default();
             let Some(still) = left.checked_sub(code.len()) else {
                 let most = grouped(MOST_INSTRUCTIONS as u64);
                 let name = shown(function);
@@ -285,36 +289,19 @@ impl Place<'_> {
     fn annotate(
         &self,
         function: &FunctionRef,
-        heat: &[(u64, Amount)],
+        annotated: AnnotatedCode,
         code: &Instructions,
         read: &mut ReadSources,
     ) -> AnnotatedFunction {
         let Self { session, recording, dso } = *self;
-        let mut sums = vec![Amount::default(); code.len()];
-        let mut all = Amount::default();
-        for &(address, sum) in heat {
-            all.add(sum);
-            if let Some(number) = code.number_around(address) {
-                sums[number].add(sum);
-            }
-        }
-        let addresses: Vec<u64> =
-            (0..code.len()).filter_map(|number| code.address(number)).collect();
-        let origins = session.code_origins(dso, &addresses);
-        let mut by_line: BTreeMap<CodeLine, Amount> = BTreeMap::new();
-        let mut place_of_file: BTreeMap<Rc<str>, u64> = BTreeMap::new();
+        let AnnotatedCode { all, instructions: of_code, lines: by_line, files, .. } = annotated;
         let mut names = ShownNames::default();
         let mut instructions = Vec::new();
-        for (number, (sum, origin)) in sums.into_iter().zip(&origins).enumerate() {
-            let line = &origin.line;
-            if let Some(line) = line {
-                by_line.entry(line.clone()).or_default().add(sum);
-                place_of_file.entry(Rc::clone(&line.file)).or_insert(addresses[number]);
-            }
+        for (number, (CodeOrigin { inlined, line }, sum)) in of_code.into_iter().enumerate() {
             instructions.push(AnnotatedInstruction {
                 address: code.address_in_file(number).map_or(0, |address| address.0),
                 text: code.text(session, number).map(|text| cut(&text)),
-                inlined: origin.inlined.clone().map(|name| names.shown(name)),
+                inlined: inlined.map(|name| names.shown(name)),
                 file: line.as_ref().map(|line| names.shown(Rc::clone(&line.file))),
                 line: line.as_ref().map(|line| line.line),
                 samples: sum.samples,
@@ -322,16 +309,14 @@ impl Place<'_> {
             });
         }
         // Instructions alone need no file, and nobody is told of one.
-        let by_line = Some(by_line).filter(|_| read.part != AnnotatedPart::Assembly);
+        let files = Some(files).filter(|_| read.part != AnnotatedPart::Assembly);
         let (mut sources, mut lines) = (Vec::new(), Vec::new());
-        let mut by_line = by_line.unwrap_or_default().into_iter().peekable();
-        while let Some((CodeLine { file, .. }, _)) = by_line.peek() {
-            let file = Rc::clone(file);
+        let mut by_line = by_line.into_iter().peekable();
+        for (file, address) in files.unwrap_or_default() {
             let of_file: Vec<_> =
-                std::iter::from_fn(|| by_line.next_if(|(line, _)| line.file == file)).collect();
-            // All code of a function is of one unit, which was compiled from one content of each file.
-            let place = place_of_file.get(&file).map(|&address| (dso, address));
-            let content = read.reader.content(session, recording, &file, place.into_iter());
+                iter::from_fn(|| by_line.next_if(|(line, _)| line.file == file)).collect();
+            let places = iter::once((dso, address));
+            let content = read.reader.content(session, recording, &file, places);
             let numbers = of_file.iter().map(|(line, _)| line.line);
             let source = SourceFile::of(&file, numbers, content);
             for (CodeLine { line, .. }, Amount { samples, weight }) in of_file {
@@ -393,7 +378,7 @@ fn line_of_source(text: &str) -> String {
     for sign in text.chars().take(MOST_CHARACTERS + 1) {
         let width = if sign == '\t' { 8 - column % 8 } else { 1 };
         match sign {
-            '\t' => spaced.extend(std::iter::repeat_n(' ', width)),
+            '\t' => spaced.extend(iter::repeat_n(' ', width)),
             sign => spaced.push(sign),
         }
         column += width;

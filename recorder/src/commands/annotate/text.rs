@@ -7,8 +7,9 @@ use std::num::NonZeroU32;
 use super::super::report::file_name;
 use super::{AnnotatedFunction, AnnotatedInstruction, Annotation, MOST_BETWEEN, SourceFile};
 use crate::cli::AnnotatedPart;
+use perftab_listing::source::SourceCheck;
+
 use crate::output::{Results, counted, grouped, percent, printable};
-use crate::place_texts::source::SourceCheck;
 
 /// From these shares on, in percent, a row is red and green, as in `perf annotate`.
 const HOT: f64 = 5.0;

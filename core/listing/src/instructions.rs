@@ -1,0 +1,232 @@
+//! Instructions of a function.
+//!
+//! Code is decoded from the start of its function, as disassemblers do: an address that a call was
+//! sampled at lies inside of the call, and on x86 instructions have no fixed places.
+
+use iced_x86::{Formatter, IntelFormatter, OpKind};
+use perftab_images::{FunctionCode, Machine, Svma};
+use yaxpeax_arch::{Decoder, U8Reader};
+use yaxpeax_arm::armv8::a64;
+
+/// An instruction as text, and which one it leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// As Intel's and Arm's manuals write it.
+    pub text: String,
+    /// Where a jump or a call goes, in the file's own addresses.
+    pub target: Option<Svma>,
+}
+
+/// The instructions of a function, by where they begin.
+#[derive(Clone, Debug)]
+pub struct Instructions {
+    code: FunctionCode,
+    /// By number, where each begins in the code.
+    starts: Vec<u32>,
+}
+
+impl Instructions {
+    /// Those of some code.
+    pub fn of(code: FunctionCode) -> Self {
+        let mut starts = Vec::new();
+        let mut at = 0;
+        while let Some(rest) = code.bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            starts.push(at as u32);
+            at += decode(&code, rest, at, Wanted::Length).0;
+        }
+        Self { code, starts }
+    }
+
+    /// Whether an address, as frames have it, lies in the function.
+    pub fn has(&self, address: u64) -> bool {
+        let within = address.checked_sub(self.code.start);
+        within.is_some_and(|at| at < self.code.bytes.len() as u64)
+    }
+
+    /// Number of the first instruction that begins there or behind it; how many there are if none does.
+    pub fn number(&self, address: u64) -> usize {
+        let within = address.saturating_sub(self.code.start);
+        self.starts.partition_point(|&start| u64::from(start) < within)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// True if there is no code.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// Where each begins in the code.
+    pub fn starts(&self) -> &[u32] {
+        &self.starts
+    }
+
+    /// The code that they are of.
+    pub fn code(&self) -> &FunctionCode {
+        &self.code
+    }
+
+    /// Number of the instruction that an address lies in: that of a call is behind its start.
+    pub fn number_around(&self, address: u64) -> Option<usize> {
+        let within = address.checked_sub(self.code.start)?;
+        let behind = self.starts.partition_point(|&start| u64::from(start) <= within);
+        behind.checked_sub(1).filter(|_| within < self.code.bytes.len() as u64)
+    }
+
+    /// Where an instruction begins in the file's own addresses, as other disassemblies have it.
+    pub fn address_in_file(&self, number: usize) -> Option<Svma> {
+        let start = *self.starts.get(number)?;
+        Some(Svma(self.code.start_in_file.0.wrapping_add(start.into())))
+    }
+
+    /// Where an instruction begins.
+    pub fn address(&self, number: usize) -> Option<u64> {
+        self.starts.get(number).map(|&start| self.code.start.saturating_add(start.into()))
+    }
+
+    /// Bytes of memory.
+    pub fn size(&self) -> usize {
+        self.code.bytes.len() + self.starts.len() * size_of::<u32>()
+    }
+
+    /// An instruction; `None` if there is none or it cannot be decoded.
+    pub fn instruction(&self, number: usize) -> Option<Instruction> {
+        let at = *self.starts.get(number)? as usize;
+        decode(&self.code, self.code.bytes.get(at..)?, at, Wanted::Text).1
+    }
+}
+
+/// What of an instruction is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Length,
+    Text,
+}
+
+/// The first instruction of what is left of some code.
+fn decode(
+    code: &FunctionCode,
+    rest: &[u8],
+    at: usize,
+    wanted: Wanted,
+) -> (usize, Option<Instruction>) {
+    let in_file = code.start_in_file.0.wrapping_add(at as u64);
+    match code.machine {
+        Machine::X86_64 => x86(64, rest, in_file, wanted),
+        Machine::X86 => x86(32, rest, in_file, wanted),
+        Machine::Aarch64 => aarch64(rest, in_file, wanted),
+    }
+}
+
+/// The length of the first instruction, and what it is if that is wanted. What cannot be decoded
+/// is a byte.
+fn x86(bits: u32, bytes: &[u8], address: u64, wanted: Wanted) -> (usize, Option<Instruction>) {
+    let mut decoder = iced_x86::Decoder::with_ip(bits, bytes, address, 0);
+    let instruction = decoder.decode();
+    if instruction.is_invalid() {
+        return (1, None);
+    }
+    let length = instruction.len();
+    (length, (wanted == Wanted::Text).then(|| x86_text(&instruction)))
+}
+
+fn x86_text(instruction: &iced_x86::Instruction) -> Instruction {
+    let mut formatter = IntelFormatter::new();
+    let options = formatter.options_mut();
+    options.set_hex_prefix("0x");
+    options.set_hex_suffix("");
+    options.set_uppercase_hex(false);
+    options.set_small_hex_numbers_in_decimal(false);
+    options.set_branch_leading_zeros(false);
+    options.set_show_branch_size(false);
+    let mut text = String::new();
+    formatter.format(instruction, &mut text);
+    let goes = matches!(
+        instruction.op0_kind(),
+        OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64
+    );
+    Instruction { text, target: goes.then(|| Svma(instruction.near_branch_target())) }
+}
+
+/// The same of arm64, where what cannot be decoded is a word.
+fn aarch64(bytes: &[u8], address: u64, wanted: Wanted) -> (usize, Option<Instruction>) {
+    const LENGTH: usize = 4;
+    let decoded = || a64::InstDecoder::default().decode(&mut U8Reader::new(bytes)).ok();
+    // Of some words that are no instruction the library says so in words.
+    let text = || Some(decoded()?.to_string()).filter(|text| !text.starts_with("invalid"));
+    let found = || Some(aarch64_text(&text()?, address));
+    (LENGTH, if wanted == Wanted::Text { found() } else { None })
+}
+
+/// The library prints a distance (`b $+0x40`), other disassemblies the address that it leads to.
+fn aarch64_text(text: &str, address: u64) -> Instruction {
+    let as_it_is = || Instruction { text: text.to_owned(), target: None };
+    let Some((before, distance)) = text.rsplit_once('$') else { return as_it_is() };
+    let Some((sign, digits)) = distance.split_once("0x") else { return as_it_is() };
+    let Ok(distance) = u64::from_str_radix(digits, 16) else { return as_it_is() };
+    let from = if text.starts_with("adrp") { address & !0xfff } else { address };
+    let target = match sign {
+        "+" => from.wrapping_add(distance),
+        "-" => from.wrapping_sub(distance),
+        _ => return as_it_is(),
+    };
+    let goes = text.starts_with('b');
+    Instruction { text: format!("{before}{target:#x}"), target: goes.then_some(Svma(target)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(
+        bytes: &[u8],
+        decode: impl Fn(&[u8], Wanted) -> (usize, Option<Instruction>),
+    ) -> String {
+        let found = decode(bytes, Wanted::Text).1.expect("an instruction");
+        let target = found.target.map_or(String::new(), |target| format!(" -> {:x}", target.0));
+        format!("{}{target}", found.text)
+    }
+
+    /// As `llvm-objdump` and the manuals have them.
+    #[test]
+    fn instructions_say_where_they_lead() {
+        let x86 = |bytes: &[u8]| text(bytes, |bytes, wanted| x86(64, bytes, 0x1000, wanted));
+        assert_eq!(x86(&[0x75, 0xfe]), "jne 0x1000 -> 1000");
+        assert_eq!(x86(&[0xe8, 0, 1, 0, 0]), "call 0x1105 -> 1105");
+        assert_eq!(x86(&[0xc5, 0xfb, 0x93, 0xc0]), "kmovd eax,k0");
+        let arm =
+            |word: u32| text(&word.to_le_bytes(), |bytes, wanted| aarch64(bytes, 0x1008, wanted));
+        assert_eq!(arm(0x1400_0010), "b 0x1048 -> 1048");
+        assert_eq!(arm(0x97ff_ffff), "bl 0x1004 -> 1004");
+        assert_eq!(arm(0x5400_0041), "b.ne 0x1010 -> 1010");
+        assert_eq!(arm(0x9000_0000), "adrp x0, 0x1000");
+        assert_eq!(arm(0xd65f_03c0), "ret");
+        assert!(aarch64(&0x72aa_6928_u32.to_le_bytes(), 0, Wanted::Text).1.is_some(), "movk");
+        assert!(
+            aarch64(&0x32ea_6928_u32.to_le_bytes(), 0, Wanted::Text).1.is_none(),
+            "shifted by too much"
+        );
+    }
+
+    #[test]
+    fn a_call_is_found_by_what_lies_in_it() {
+        let code = FunctionCode {
+            machine: Machine::X86_64,
+            start: 0x500,
+            start_in_file: Svma(0x1500),
+            // Something that is no instruction, a call, a return, and the beginning of another call.
+            bytes: vec![0x06, 0xe8, 0, 0, 0, 0, 0xc3, 0xe8, 0],
+        };
+        let code = Instructions::of(code);
+        let at = |address| Some(code.instruction(code.number_around(address)?)?.text);
+        assert_eq!(at(0x4ff), None);
+        assert_eq!(at(0x500), None);
+        assert_eq!(at(0x505).as_deref(), Some("call 0x1506"));
+        assert_eq!(at(0x506).as_deref(), Some("ret"));
+        assert_eq!(at(0x507), None);
+        assert_eq!(at(0x509), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! Whether a source file is the one that was compiled.
+//!
+//! A path in debug information says where a file lay when it was compiled; what is there now, or what somebody has, may be
+//! another one. Where the compiler noted the file's MD5 that decides.
+
+use std::cell::LazyCell;
+use std::fmt::{self, Display, Formatter};
+
+use md5::{Digest, Md5};
+use serde::Serialize;
+
+/// Nobody writes a source file that is longer.
+pub const MAX_SOURCE: u64 = 16 << 20;
+
+/// What is known of a file for code that was compiled from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Noted {
+    /// As the compiler noted it.
+    pub md5: Option<[u8; 16]>,
+    /// When the file was written.
+    pub written: Written,
+}
+
+/// When a source file was written last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// Before its binary was, or at an unknown time.
+    BeforeBinary,
+    /// After it.
+    AfterBinary,
+}
+
+/// What speaks for a source file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceCheck {
+    /// Its MD5 is that in the debug information.
+    Md5,
+    /// Nothing but that it was not changed after the binary, as far as that is known.
+    Time,
+}
+
+/// Why a file is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OtherSource {
+    /// It is not the file that was compiled, by its MD5.
+    Md5 {
+        /// In the debug information.
+        noted: [u8; 16],
+        /// That of the file.
+        found: [u8; 16],
+    },
+    /// It was changed after the binary.
+    Newer,
+}
+
+impl Display for OtherSource {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let hex = |md5: [u8; 16]| md5.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        match *self {
+            Self::Md5 { noted, found } => {
+                let (noted, found) = (hex(noted), hex(found));
+                write!(
+                    f,
+                    "not the file that was compiled: its MD5 is {found}, and {noted} in the debug information"
+                )
+            }
+            Self::Newer => f.write_str("changed after the binary was built"),
+        }
+    }
+}
+
+/// Compares a file with what is known of it. A header may be compiled into several DSOs, and into each of them several
+/// times, from other contents.
+pub fn check(
+    content: &[u8],
+    noted: impl IntoIterator<Item = Noted>,
+) -> Result<SourceCheck, OtherSource> {
+    let found = LazyCell::new(|| <[u8; 16]>::from(Md5::digest(content)));
+    let mut check = SourceCheck::Md5;
+    for Noted { md5, written } in noted {
+        match (md5, written) {
+            (Some(noted), _) if noted != *found => {
+                return Err(OtherSource::Md5 { noted, found: *found });
+            }
+            (Some(_), _) => {}
+            (None, Written::AfterBinary) => return Err(OtherSource::Newer),
+            (None, Written::BeforeBinary) => check = SourceCheck::Time,
+        }
+    }
+    Ok(check)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `printf hello | md5sum`
+    const OF_HELLO: [u8; 16] = [
+        0x5d, 0x41, 0x40, 0x2a, 0xbc, 0x4b, 0x2a, 0x76, 0xb9, 0x71, 0x9d, 0x91, 0x10, 0x17, 0xc5,
+        0x92,
+    ];
+
+    #[test]
+    fn a_sum_decides_and_else_the_time() {
+        let noted = |md5, written| Noted { md5, written };
+        let other = [0; 16];
+        let (before, after) = (Written::BeforeBinary, Written::AfterBinary);
+        let hello = |noted: &[Noted]| check(b"hello", noted.iter().copied());
+        assert_eq!(hello(&[noted(Some(OF_HELLO), after)]), Ok(SourceCheck::Md5));
+        assert_eq!(
+            hello(&[noted(Some(OF_HELLO), before), noted(None, before)]),
+            Ok(SourceCheck::Time)
+        );
+        assert_eq!(hello(&[noted(None, after)]), Err(OtherSource::Newer));
+        let refused = hello(&[noted(Some(OF_HELLO), before), noted(Some(other), before)]);
+        assert_eq!(refused, Err(OtherSource::Md5 { noted: other, found: OF_HELLO }));
+        let words = refused.expect_err("it is refused").to_string();
+        assert!(words.contains("5d41402abc4b2a76b9719d911017c592"), "{words}");
+    }
+}

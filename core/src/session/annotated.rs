@@ -1,0 +1,94 @@
+//! The code of a function with what it was made of and what ended in it, by instruction and by line.
+
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+use perftab_images::{CodeLine, CodeOrigin, Images};
+use perftab_perfdata::map::Map;
+use perftab_profile::DsoId;
+
+use super::{Amount, Session};
+
+/// Code of a DSO, and where its instructions begin: a host decodes them.
+#[derive(Clone, Copy, Debug)]
+pub struct DecodedCode<'a> {
+    /// Whose it is.
+    pub dso: DsoId,
+    /// Where it begins, as frames have it.
+    pub start: u64,
+    /// Its bytes.
+    pub length: u64,
+    /// Where each instruction begins in it, ascending.
+    pub starts: &'a [u32],
+}
+
+/// Code with what ended in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnnotatedCode {
+    /// What ended in all of it.
+    pub all: Amount,
+    /// What of the heat was of this code: places from the first on.
+    pub taken: usize,
+    /// Each instruction.
+    pub instructions: Vec<(CodeOrigin, Amount)>,
+    /// Each line that there is code of, by file and number.
+    pub lines: Vec<(CodeLine, Amount)>,
+    /// The files that these are of, in order, and where code begins that is of each. All code of a function is of one
+    /// unit, which was compiled from one content of each file.
+    pub files: Vec<(Rc<str>, u64)>,
+}
+
+impl DecodedCode<'_> {
+    /// Says what the code was made of, and sums heat: amounts by address, ascending from one that is in the code.
+    pub fn annotated(&self, images: &Images, heat: &[(u64, Amount)]) -> AnnotatedCode {
+        let place = |&start: &u32| self.start.saturating_add(start.into());
+        let addresses: Vec<u64> = self.starts.iter().map(place).collect();
+        let origins = images.code_origins(self.dso, &addresses);
+        let unknown = Amount::default();
+        let mut code = AnnotatedCode {
+            instructions: origins.into_iter().map(|origin| (origin, unknown)).collect(),
+            ..AnnotatedCode::default()
+        };
+        let is_in =
+            |address: u64| address.checked_sub(self.start).is_some_and(|at| at < self.length);
+        for &(address, amount) in heat.iter().take_while(|(address, _)| is_in(*address)) {
+            code.taken += 1;
+            code.all.add(amount);
+            // That of a call is behind its start.
+            let behind = addresses.partition_point(|&start| start <= address);
+            let around = behind.checked_sub(1).and_then(|at| code.instructions.get_mut(at));
+            if let Some((_, sum)) = around {
+                sum.add(amount);
+            }
+        }
+        code.sum_lines(&addresses);
+        code
+    }
+}
+
+impl AnnotatedCode {
+    fn sum_lines(&mut self, addresses: &[u64]) {
+        let mut lines: Map<(&Rc<str>, NonZeroU32), Amount> = Map::new();
+        let mut files: Map<&Rc<str>, u64> = Map::new();
+        for ((origin, amount), &address) in self.instructions.iter().zip(addresses) {
+            let Some(CodeLine { file, line }) = &origin.line else { continue };
+            lines.entry((file, *line)).or_default().add(*amount);
+            files.entry(file).or_insert(address);
+        }
+        let line = |((file, line), amount): ((&Rc<str>, NonZeroU32), Amount)| {
+            (CodeLine { file: Rc::clone(file), line }, amount)
+        };
+        self.lines = lines.into_sorted().into_iter().map(line).collect();
+        let file = |(file, address): (&Rc<str>, u64)| (Rc::clone(file), address);
+        self.files = files.into_sorted().into_iter().map(file).collect();
+    }
+}
+
+impl Session {
+    /// The same by the files that this session has.
+    pub fn annotated(&self, code: DecodedCode<'_>, heat: &[(u64, Amount)]) -> AnnotatedCode {
+        self.images
+            .as_ref()
+            .map_or_else(AnnotatedCode::default, |images| code.annotated(images, heat))
+    }
+}

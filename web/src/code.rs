@@ -1,0 +1,171 @@
+//! The code of functions, for whoever shows it as instructions. Another module decodes it (`web/listing`): this one says
+//! what its bytes are, what they were made of and what ended in them.
+
+use std::rc::Rc;
+
+use js_sys::{Array, Float64Array, Object, Uint8Array, Uint32Array};
+use perftab_core::session::{Amount, AnnotatedCode, DecodedCode};
+use perftab_core::{DsoId, Svma};
+use perftab_perfdata::map::Map;
+use wasm_bindgen::prelude::*;
+
+use crate::columns::{NONE, add, add_texts, object};
+use crate::images::Images;
+
+/// In a column of targets: an instruction leads nowhere.
+const NO_TARGET: u64 = u64::MAX;
+
+#[wasm_bindgen(typescript_custom_section)]
+const CODE: &str = "
+/** The code of a function: where it begins as frames have it, and in the file's own addresses. */
+export interface FunctionCode {
+  machine: string;
+  start: bigint;
+  startInFile: bigint;
+  bytes: Uint8Array;
+}
+
+/** Texts behind each other in UTF-8, and where each ends. */
+export interface TextColumn {
+  texts: Uint8Array;
+  ends: Uint32Array;
+}
+
+/** Code with what ended in it. What is of a file or a function has its number, 0xffffffff for none. */
+export interface AnnotatedCode {
+  /** How many rows of the heat were of this code. */
+  taken: number;
+  samples: number;
+  weight: number;
+  files: TextColumn;
+  /** By file: MD5 of what was compiled, 16 bytes, where debug information has it. */
+  md5s: (Uint8Array | null)[];
+  /** Functions that are inlined. */
+  functions: TextColumn;
+  /** By instruction; line 0 for none. */
+  inlined: Uint32Array;
+  file: Uint32Array;
+  line: Uint32Array;
+  instructionSamples: Float64Array;
+  instructionWeight: Float64Array;
+  /** By line that there is code of, by file and number. */
+  lineFile: Uint32Array;
+  lineNumber: Uint32Array;
+  lineSamples: Float64Array;
+  lineWeight: Float64Array;
+  /** By target that was asked for: what is there; empty for what has no name. */
+  targets: TextColumn;
+}
+";
+
+#[wasm_bindgen]
+impl Images {
+    /// The code of the function at an address of a DSO; null if no file with the recorded build-id has it.
+    #[wasm_bindgen(js_name = functionCode, unchecked_return_type = "FunctionCode | null")]
+    pub fn function_code(&self, dso: u32, address: u64) -> JsValue {
+        let Some(code) = self.0.function_code(DsoId(dso), address) else { return JsValue::NULL };
+        object(&[
+            ("machine", code.machine.name().into()),
+            ("start", code.start.into()),
+            ("startInFile", code.start_in_file.0.into()),
+            ("bytes", Uint8Array::from(code.bytes.as_slice()).into()),
+        ])
+        .into()
+    }
+
+    /// Says what code was made of, whose instructions begin at `starts`, and sums heat: rows from the first on that is in it.
+    #[wasm_bindgen(unchecked_return_type = "AnnotatedCode")]
+    #[allow(clippy::too_many_arguments)]
+    pub fn annotated(
+        &self,
+        dso: u32,
+        start: u64,
+        length: u32,
+        starts: &[u32],
+        addresses: &[u64],
+        samples: &[f64],
+        weights: &[f64],
+        targets: &[u64],
+    ) -> Object {
+        let dso = DsoId(dso);
+        let code = DecodedCode { dso, start, length: length.into(), starts };
+        let heat = addresses.iter().zip(samples).zip(weights);
+        let heat: Vec<(u64, Amount)> = heat
+            .map(|((&address, &samples), &weight)| {
+                (address, Amount { samples: samples as u64, weight: weight as u64 })
+            })
+            .collect();
+        let annotated = code.annotated(&self.0, &heat);
+        let md5 = |(file, address): &(Rc<str>, u64)| match self.0.source_md5(dso, *address, file) {
+            Some(md5) => Uint8Array::from(md5.as_slice()).into(),
+            None => JsValue::NULL,
+        };
+        let columns = object_of(&annotated);
+        let md5s: Array = annotated.files.iter().map(md5).collect();
+        add(&columns, "md5s", md5s);
+        let name = |&target: &u64| match target {
+            NO_TARGET => None,
+            target => self.0.name_in_file(dso, Svma(target)),
+        };
+        let names: Vec<Option<String>> = targets.iter().map(name).collect();
+        add_texts(&columns, "targets", names.iter().map(|name| name.as_deref().unwrap_or("")));
+        columns
+    }
+}
+
+fn object_of(code: &AnnotatedCode) -> Object {
+    let AnnotatedCode { all, taken, instructions, lines, files } = code;
+    let columns = object(&[
+        ("taken", (*taken as f64).into()),
+        ("samples", (all.samples as f64).into()),
+        ("weight", (all.weight as f64).into()),
+    ]);
+    add_texts(&columns, "files", files.iter().map(|(file, _)| &**file));
+    let number = |file: &Rc<str>| {
+        files.binary_search_by(|(known, _)| known.cmp(file)).map_or(NONE, |at| at as u32)
+    };
+    let mut functions: Map<&str, u32> = Map::new();
+    let inlined: Vec<u32> = instructions
+        .iter()
+        .map(|(origin, _)| match &origin.inlined {
+            Some(name) => {
+                let next = functions.len() as u32;
+                *functions.entry(&**name).or_insert(next)
+            }
+            None => NONE,
+        })
+        .collect();
+    add_texts(&columns, "functions", functions.keys().copied());
+    let lines_of = || instructions.iter().map(|(origin, _)| origin.line.as_ref());
+    let file: Vec<u32> =
+        lines_of().map(|line| line.map_or(NONE, |line| number(&line.file))).collect();
+    let line: Vec<u32> = lines_of().map(|line| line.map_or(0, |line| line.line.get())).collect();
+    let line_file: Vec<u32> = lines.iter().map(|(line, _)| number(&line.file)).collect();
+    let whole = [
+        ("inlined", inlined),
+        ("file", file),
+        ("line", line),
+        ("lineFile", line_file),
+        ("lineNumber", lines.iter().map(|(line, _)| line.line.get()).collect()),
+    ];
+    for (name, column) in whole {
+        add(&columns, name, Uint32Array::from(column.as_slice()));
+    }
+    let (of_code, of_lines): (Vec<Amount>, Vec<Amount>) = (
+        instructions.iter().map(|(_, amount)| *amount).collect(),
+        lines.iter().map(|(_, amount)| *amount).collect(),
+    );
+    let amounts = [
+        ("instructionSamples", "instructionWeight", of_code),
+        ("lineSamples", "lineWeight", of_lines),
+    ];
+    for (samples, weight, rows) in amounts {
+        let column = |of: fn(&Amount) -> u64| {
+            let numbers: Vec<f64> = rows.iter().map(|amount| of(amount) as f64).collect();
+            Float64Array::from(numbers.as_slice())
+        };
+        add(&columns, samples, column(|amount| amount.samples));
+        add(&columns, weight, column(|amount| amount.weight));
+    }
+    columns
+}

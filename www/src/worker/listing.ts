@@ -1,0 +1,106 @@
+// Code as instructions, for the worker that has the images: those say what its bytes are and what they were made of, another
+// module decodes them. It is unpacked when somebody first looks at code.
+
+import type { FunctionCode, Images, TextColumn } from "../generated/perftab_web.js";
+import initListing, { Code, otherSource } from "../generated/perftab_listing_web.js";
+import { decodeBase64 } from "../session/base64.ts";
+import type { CodePiece, ListedCode, ReadSource } from "../session/types.ts";
+import { NONE } from "../session/types.ts";
+import type { DsoHeat } from "./images_protocol.ts";
+import { unpackWasm } from "./packed_wasm.ts";
+import type { Slices } from "./slices.ts";
+
+/** Instructions of one function: the longest have tens of thousands. */
+const MOST_INSTRUCTIONS = 1 << 17;
+/** Texts that are made before the clock is looked at. */
+const TEXTS = 1 << 11;
+/** An instruction that leads nowhere. */
+const NO_TARGET = 0xffff_ffff_ffff_ffffn;
+
+let started: Promise<unknown> | null = null;
+
+/** Begins the module that `packed` is, as the page has it. */
+function start(packed: string): Promise<unknown> {
+  started ??= initListing({ module_or_path: unpackWasm(decodeBase64(packed)) });
+  return started;
+}
+
+/** The code where the samples of a function ended in a DSO: it may be in several pieces of one name. */
+export async function listCode(
+  images: Images,
+  { dso, addresses, ...heat }: DsoHeat,
+  packed: string,
+  slices: Slices,
+): Promise<ListedCode> {
+  const pieces: CodePiece[] = [];
+  let [at, left] = [0, MOST_INSTRUCTIONS];
+  while (at < addresses.length) {
+    const found = images.functionCode(dso, addresses[at] ?? 0n);
+    await start(packed);
+    slices.check();
+    const code = found === null ? undefined : Code.decode(found.machine, found.startInFile, found.bytes);
+    if (found === null || code === undefined) {
+      return { pieces, ended: "no-code" };
+    }
+    try {
+      const { starts } = code;
+      left -= starts.length;
+      while (left >= 0 && !code.step(TEXTS)) {
+        await slices.breathe({ stage: "counting", done: 0 });
+      }
+      const rest = [addresses.subarray(at), heat.samples.subarray(at), heat.weights.subarray(at)] as const;
+      const piece = left < 0 ? null : pieceOf(images, dso, found, code, rest);
+      if (piece === null || piece.taken === 0) {
+        return { pieces, ended: "too-long" };
+      }
+      pieces.push(piece);
+      at += piece.taken;
+    } finally {
+      code.free();
+    }
+  }
+  return { pieces, ended: null };
+}
+
+type Heat = readonly [addresses: BigUint64Array, samples: Float64Array, weights: Float64Array];
+
+function pieceOf(images: Images, dso: number, found: FunctionCode, code: Code, heat: Heat): CodePiece {
+  const { start: first, startInFile, bytes } = found;
+  const { starts, targets } = code;
+  // Most lead to the same.
+  const known = new Map<bigint, number>();
+  const target = new Uint32Array(targets.length).fill(NONE);
+  const goesTo = new Uint32Array(targets.length).fill(NONE);
+  for (const [number, to] of targets.entries()) {
+    if (to !== NO_TARGET) {
+      target[number] = known.get(to) ?? known.size;
+      known.set(to, target[number]);
+      goesTo[number] = numberAt(starts, to - startInFile);
+    }
+  }
+  const annotated = images.annotated(dso, first, bytes.length, starts, ...heat, BigUint64Array.from(known.keys()));
+  const texts: TextColumn = { texts: code.texts, ends: code.ends };
+  return { ...annotated, dso, startInFile, bytes: bytes.length, starts, instructions: texts, target, goesTo };
+}
+
+/** The instruction that begins there; NONE if none does. */
+function numberAt(starts: Uint32Array, offset: bigint): number {
+  let [from, to] = [0, starts.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (BigInt(starts[middle] ?? 0) < offset) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return from < starts.length && BigInt(starts[from] ?? 0) === offset ? from : NONE;
+}
+
+/** What a source file holds, unless it is another one than was compiled. */
+export async function readSource(file: File, md5: Uint8Array | null, packed: string): Promise<ReadSource> {
+  const [bytes] = await Promise.all([file.arrayBuffer(), start(packed)]);
+  const content = new Uint8Array(bytes);
+  const why = otherSource(content, md5 ?? new Uint8Array()) ?? null;
+  return { why, text: why === null ? new TextDecoder().decode(content) : "" };
+}
