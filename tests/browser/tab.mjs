@@ -222,8 +222,10 @@ export class Tab {
           const { ok: generation } = await window.perftabTest.ask("generation", {});
           reply = await window.perftabTest.ask(method, args, generation);
         } while (mayAskAgain && reply.error?.kind === "stale");
-        // Typed arrays do not cross to the test as arrays.
-        return JSON.parse(JSON.stringify(reply, (_, value) => (ArrayBuffer.isView(value) ? [...value] : value)));
+        // Typed arrays do not cross to the test as arrays, nor do numbers of 64 bits in JSON.
+        const plain = (_, value) =>
+          ArrayBuffer.isView(value) ? [...value] : typeof value === "bigint" ? `0x${value.toString(16)}` : value;
+        return JSON.parse(JSON.stringify(reply, plain));
       },
       [method, args],
     );

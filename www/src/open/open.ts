@@ -41,6 +41,7 @@ import type { RecentFile } from "./recent.ts";
 import { openedHandles } from "./recent.ts";
 import { pickFiles } from "./pick.ts";
 import { awaitIdle } from "../views/idle.ts";
+import { isSource, keepSources } from "../views/source/sources.ts";
 import { recordingOf, sizeOf, sortGiven } from "./given.ts";
 import type { ServedProfile } from "./served.ts";
 import { servedParts, servedSize } from "./served.ts";
@@ -74,7 +75,12 @@ interface OpenRequest {
 
 /** Takes whatever was dropped or chosen: recordings open, the rest is offered to the profile. */
 export async function takeFiles(given: readonly GivenFile[]): Promise<void> {
-  const { recordings, binaries, candidates, others } = await sorted(given);
+  // What a recording was compiled from is no recording, and nothing to name code by.
+  const files = phase.peek().kind === "open" || !given.every(isSource) ? keepSources(given) : given;
+  if (files.length === 0 && given.length > 0) {
+    return;
+  }
+  const { recordings, binaries, candidates, others } = await sorted(files);
   const offered = [...binaries, ...candidates, ...others];
   const [recording, ...more] = recordings;
   const [other] = others;

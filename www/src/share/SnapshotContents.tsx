@@ -139,6 +139,7 @@ const VIEW_NAMES = {
   flame: "flame graph",
   functions: "functions",
   tree: "call tree",
+  source: "source",
   "heat-map": "heat map",
 } as const;
 

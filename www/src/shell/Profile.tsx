@@ -6,7 +6,7 @@ import { FullLedger } from "../ledger/FullLedger.tsx";
 import { UnsafeBanner } from "../ledger/UnsafeBanner.tsx";
 import { HeatMapView } from "../heat_map/index.ts";
 import { Timeline } from "../timeline/index.ts";
-import { CallTreeView, FlameGraphView, FunctionsView, TimeOrderView } from "../views/index.ts";
+import { CallTreeView, FlameGraphView, FunctionsView, SourceView, TimeOrderView } from "../views/index.ts";
 import { dockOpen, ledgerFull, view } from "../state/app.ts";
 import { setTimelineHeight, setTimelineShape, TIMELINE, timelineHeight, timelineShape } from "../state/layout.ts";
 import { Banner } from "./Banner.tsx";
@@ -101,5 +101,7 @@ function View(): JSX.Element {
       return <FunctionsView />;
     case "tree":
       return <CallTreeView />;
+    case "source":
+      return <SourceView />;
   }
 }

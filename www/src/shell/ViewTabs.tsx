@@ -18,6 +18,7 @@ export const VIEWS: readonly { view: View; label: string; key: string }[] = [
   { view: "flame", label: "Flame graph", key: "2" },
   { view: "functions", label: "Functions", key: "3" },
   { view: "tree", label: "Call tree", key: "4" },
+  { view: "source", label: "Source", key: "5" },
   { view: "heat-map", label: "Heat map", key: "6" },
 ];
 

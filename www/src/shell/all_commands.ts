@@ -15,6 +15,7 @@ import { filterCount } from "../state/shown.ts";
 import type { View } from "../state/url.ts";
 import { addStep, clearFilters, invert } from "../views/query_steps.ts";
 import { hot, showLines, stepHot } from "../views/sandwich/lines/state.ts";
+import { shown as shownCode, stepHot as stepHotCode } from "../views/source/state.ts";
 import { aboutOpen } from "./AboutDialog.tsx";
 import { focusView } from "./focus_view.ts";
 import { leave } from "./leave.ts";
@@ -157,7 +158,16 @@ function inCode(id: string, label: string, keys: readonly string[], run: () => v
   return { id, label, keys, scope: "code", group: "Flame graph, call tree, functions", run, isOffered };
 }
 
-const areLines = (): boolean => isOne() && view.value === "functions" && hot.value !== null;
+const isSource = (): boolean => view.value === "source" && shownCode.value !== null;
+const areLines = (): boolean => isOne() && (isSource() || (view.value === "functions" && hot.value !== null));
+
+function hotLine(way: "next" | "previous"): void {
+  if (view.peek() === "source") {
+    stepHotCode(way);
+  } else {
+    stepHot(way);
+  }
+}
 
 const TREE: readonly Command[] = [
   inCode("invert", "Invert the tree", ["i"], invert),
@@ -168,8 +178,8 @@ const TREE: readonly Command[] = [
     () => void showLines(),
     () => isOne() && (selection.value?.functionId ?? null) !== null,
   ),
-  inCode("previous-hot-line", "Previous hot line", ["["], () => stepHot("previous"), areLines),
-  inCode("next-hot-line", "Next hot line", ["]"], () => stepHot("next"), areLines),
+  inCode("previous-hot-line", "Previous hot line", ["["], () => hotLine("previous"), areLines),
+  inCode("next-hot-line", "Next hot line", ["]"], () => hotLine("next"), areLines),
   inCode(
     "only-matches",
     "Keep only samples that match the search",

@@ -15,7 +15,7 @@ export type TimelineShape = "tracks" | "strip";
 export const TIMELINE = { least: 64, usual: 134, strip: 28, phone: 82 } as const;
 
 /** Views that need their height more than the time. */
-const STARTS_AS_STRIP: readonly View[] = ["functions", "tree"];
+const STARTS_AS_STRIP: readonly View[] = ["functions", "tree", "source"];
 
 /** What the user chose, by view; a view that is not in it starts as the design says. */
 const shapes = signal<ReadonlyMap<View, TimelineShape>>(
@@ -56,7 +56,7 @@ export function setTimelineHeight(height: number): void {
 // The side panel ------------------------------------------------------------------------------------------------------
 
 /** Views that need their width more than the panel, which waits there to be asked for. */
-const STARTS_WITHOUT_DOCK: readonly View[] = ["functions", "time-order", "heat-map"];
+const STARTS_WITHOUT_DOCK: readonly View[] = ["functions", "time-order", "source", "heat-map"];
 
 /** By view, whether the user left the panel open. */
 const docks = new Map<View, boolean>();

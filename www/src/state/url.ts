@@ -13,7 +13,7 @@ import type { FunctionRef, FunctionsOrder, Query } from "../session/types.ts";
 import type { Field } from "./query_text.ts";
 import { DEFAULT_QUERY, escaped, Fields, readLines, readQuery, unescaped, writeQuery } from "./query_text.ts";
 
-export const VIEWS = ["time-order", "flame", "functions", "tree", "heat-map"] as const;
+export const VIEWS = ["time-order", "flame", "functions", "tree", "source", "heat-map"] as const;
 export type View = (typeof VIEWS)[number];
 
 /** What a row of the functions table stands for: code or who runs it, or what memory accesses were of. */

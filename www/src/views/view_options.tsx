@@ -11,6 +11,7 @@ import type { DataGroup, FunctionGroup } from "../state/url.ts";
 import { isOfData } from "../state/url.ts";
 import { COLOURS, colourBy, FIRST_LEVEL, INLINES, ROOTS, ROW_HEIGHTS, rootAt, rowHeight, UNNAMED } from "./options.ts";
 import { setDirection, setGroup, setInlines, setUnnamed } from "./query_steps.ts";
+import { base, panes } from "./source/state.ts";
 import { expandHottestPath } from "./rows/tree_model.ts";
 
 export function ViewOptions(): JSX.Element | null {
@@ -48,9 +49,38 @@ export function ViewOptions(): JSX.Element | null {
           {shownGroup.value === "function" && <More parts={[]} />}
         </div>
       );
+    case "source":
+      return <SourceOptions />;
     default:
       return null;
   }
+}
+
+function SourceOptions(): JSX.Element {
+  return (
+    <div class="view-options">
+      <Choice
+        label="Percent of"
+        choice={base}
+        choices={[
+          ["function", "function"],
+          ["shown", "what is shown"],
+        ]}
+      />
+      <Segmented
+        label="Panes"
+        value={panes.value}
+        choices={[
+          ["source", "Source"],
+          ["both", "Both"],
+          ["assembly", "Assembly"],
+        ]}
+        onChoose={(chosen) => {
+          panes.value = chosen;
+        }}
+      />
+    </div>
+  );
 }
 
 function Direction(): JSX.Element {

@@ -3,9 +3,8 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
 import { applyTransform } from "../../shell/transforms.ts";
-import type { CallTreeRows, FunctionRef, SandwichFacts } from "../../session/types.ts";
+import type { CallTreeRows, FunctionRef } from "../../session/types.ts";
 import { linesOf, query, selection } from "../../state/app.ts";
 import { percent } from "../../state/format.ts";
 import { labelOfFunction } from "../../state/function_words.ts";
@@ -13,13 +12,14 @@ import { GraphPane } from "../flame/graph_pane.tsx";
 import { FlameModel } from "../flame/model.ts";
 import { useTreeMirror } from "../flame/tree_mirror.ts";
 import { showFunction } from "../find_function.ts";
-import { ForcedMark, markedName } from "../forced_name.tsx";
 import { drawAs, RECURSION, recursion } from "../options.ts";
+import { Band } from "../function_band.tsx";
+import { markedName } from "../forced_name.tsx";
 import { functionsTable } from "../rows/functions_model.ts";
 import { TreeModel } from "../rows/tree_model.ts";
 import { TreeTable } from "../rows/tree_table.tsx";
 import { Choice } from "../view_options.tsx";
-import { idAt, nameClass, share, swatchClass } from "../words.ts";
+import { idAt, share } from "../words.ts";
 import type { Side } from "./centre.ts";
 import { centre, facts, followCentre, isWithoutSamples } from "./centre.ts";
 import { Inlined } from "./inlined.tsx";
@@ -53,7 +53,9 @@ export function Sandwich(): JSX.Element {
           <p>{basisWords()}</p>
           <Draw />
         </header>
-        <Band known={known} />
+        <Band known={known} whole={functionsTable.whole.value}>
+          <Steps />
+        </Band>
         <LinesPane known={known} name={name} />
         <BlocksPane name={name} />
       </section>
@@ -68,7 +70,9 @@ export function Sandwich(): JSX.Element {
         <Draw />
       </header>
       <SidePane side="callers" name={name} total={totalWeight} />
-      <Band known={known} />
+      <Band known={known} whole={functionsTable.whole.value}>
+        <Steps />
+      </Band>
       <header class="part-head">
         <h3>Callees</h3>
         <p>
@@ -188,45 +192,18 @@ function SideTree(props: SidePaneProps): JSX.Element {
   );
 }
 
-/** Name, status and numbers of the function itself, with what can be done to it. */
-function Band({ known }: { known: SandwichFacts }): JSX.Element {
-  const whole = functionsTable.whole.value;
-  const { file, line } = known;
-  const place = file === null ? "" : `${fileName(file)}${line === null ? "" : `:${line}`}`;
-  const status = STATUS[known.dsoStatus];
+/** What can be done to the function. */
+function Steps(): JSX.Element {
   return (
-    <div class="sandwich-band">
-      <span class={swatchClass(known.kind, known.flags)} />
-      <strong class={nameClass(known.kind, known.flags)} title={markedName(known.name, known.flags)}>
-        <ForcedMark flags={known.flags} />
-        {known.name}
-      </strong>
-      <span class={`band-status ink-${status.tone}`} title={`${status.word}: ${known.dso}`}>
-        <StatusGlyph status={known.dsoStatus} size={12} />
-        <span class="visually-hidden">{status.word}: </span>
-        {known.dso}
-      </span>
-      <span class="band-place" title={known.file ?? undefined}>
-        {place}
-      </span>
-      <span class="band-number">
-        Self <b>{percent(share(known.selfWeight, whole))}</b>
-      </span>
-      <span class="band-number">
-        Total <b>{percent(share(known.totalWeight, whole))}</b>
-      </span>
+    <>
       <button type="button" onClick={() => void applyTransform("focus")}>
         Focus <kbd>f</kbd>
       </button>
       <button type="button" onClick={() => void applyTransform("merge")}>
         Merge <kbd>m</kbd>
       </button>
-    </div>
+    </>
   );
-}
-
-function fileName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 /** The call tree, open where the function is reached. */

@@ -1,5 +1,6 @@
 // A table of lines or instructions. One row of both tables is chosen; what belongs to it in the other is marked, too.
 
+import type { Signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId } from "preact/hooks";
 import { percent } from "../../../state/format.ts";
@@ -10,13 +11,15 @@ import { heatStep } from "./hot_lines.ts";
 import { chosen } from "./state.ts";
 
 const ROW_HEIGHT = 18;
+/** Rows that are shown before and behind one that was chosen elsewhere. */
+const AROUND = 3;
 
 interface Props<Row> {
   rows: readonly Row[];
   /** What the table is called. */
   label: string;
   /** For the style sheet, which knows the columns. */
-  columns: "lines" | "instructions" | "blocks";
+  columns: "lines" | "instructions" | "blocks" | "source" | "assembly";
   head: ComponentChildren;
   cells: (row: Row) => ComponentChildren;
   /** Numbers of the rows that are chosen, or belong to the one that is. */
@@ -24,15 +27,22 @@ interface Props<Row> {
   onChoose: (row: Row) => void;
   /** Follows a row that leads somewhere. */
   onEnter?: (row: Row) => void;
+  /** What Esc takes back. */
+  choice?: Signal<unknown>;
+  /** What is copied of rows that are marked. */
+  copied?: (row: Row) => string;
 }
 
-export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onChoose, onEnter }: Props<Row>): JSX.Element {
+export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onChoose, ...others }: Props<Row>): JSX.Element {
+  const { onEnter, choice = chosen, copied } = others;
   const list = useVirtualRows(rows.length, ROW_HEIGHT);
   const prefix = useId();
   const [first = -1] = marked;
   useEffect(() => {
+    // With some of what stands around it.
     if (first >= 0) {
-      list.reveal(first);
+      list.reveal(Math.min(rows.length - 1, first + AROUND));
+      list.reveal(Math.max(0, first - AROUND));
     }
   }, [first]);
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -46,9 +56,17 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
     } else if (isPlain && event.key === "Enter" && onEnter !== undefined && present !== undefined) {
       event.preventDefault();
       onEnter(present);
-    } else if (isPlain && event.key === "Escape" && chosen.peek() !== null) {
+    } else if (isPlain && event.key === "Escape" && choice.peek() !== null) {
       event.preventDefault();
-      chosen.value = null;
+      choice.value = null;
+    }
+  };
+  const onCopy = (event: ClipboardEvent): void => {
+    // What is selected as text is the browser's.
+    if (copied !== undefined && marked.size > 0 && (getSelection()?.isCollapsed ?? true)) {
+      event.preventDefault();
+      const texts = [...marked].flatMap((index) => rows[index] ?? []).map(copied);
+      event.clipboardData?.setData("text/plain", texts.join("\n"));
     }
   };
   return (
@@ -63,6 +81,7 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
       aria-activedescendant={first >= list.from && first < list.to ? `${prefix}${first}` : undefined}
       onScroll={list.onScroll}
       onKeyDown={onKeyDown}
+      onCopy={onCopy}
     >
       <div class="row-head" role="row" aria-rowindex={1}>
         {head}

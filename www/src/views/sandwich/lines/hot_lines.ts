@@ -69,11 +69,17 @@ export function marksOf({ lines, instructions }: HotLines, place: Place | null):
   return { lines: new Set(at === -1 ? [] : [at]), instructions: new Set(own) };
 }
 
+type Weighed = Pick<HotLine, "weight">;
+
 /**
  * The next hot line from a row, or the one before; from no row the first, or the last. Where nothing is hot every line is.
  * null where there is none.
  */
-export function nextHot({ self, lines }: HotLines, from: number | null, way: "next" | "previous"): number | null {
+export function nextHot(
+  { self, lines }: { self: Weighed; lines: readonly Weighed[] },
+  from: number | null,
+  way: "next" | "previous",
+): number | null {
   const numbers = lines.map((_, index) => index);
   const hot = numbers.filter((index) => heatStep((lines[index]?.weight ?? 0) / self.weight) >= HOT_FROM);
   const among = hot.length > 0 ? hot : numbers;

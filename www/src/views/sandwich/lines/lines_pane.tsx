@@ -167,8 +167,26 @@ function notes(known: SandwichFacts, answer: HotLines): string[] {
   return words;
 }
 
+/** Why only instructions where samples ended are known: what annotate says of it, and what to do. */
+export function withoutCode({ dso, dsoId, dsoStatus }: SandwichFacts): string {
+  const row = dsos.value.find(({ id }) => id === dsoId);
+  if (info.value?.fidelity != null) {
+    return "A link has none of the other instructions; open the recording to see them.";
+  }
+  if (row?.kind === "kernel" || row?.kind === "module") {
+    return "A kernel changes its code while it runs, so its file does not say what ran: these are the addresses where samples ended.";
+  }
+  if (row?.kind === "jit" || row?.kind === "anon" || dsoStatus === "self-named") {
+    return "This code is in no file: these are the addresses where samples ended.";
+  }
+  const detail = row === undefined ? null : statusDetail(row);
+  return dsoStatus === "matched"
+    ? `No file that is here has the code of ${dso}: these are the addresses where samples ended. Add the binary.`
+    : `No file matches ${dso}, so there are only addresses.${detail === null ? "" : ` ${detail}.`}`;
+}
+
 /** Why no line is known. */
-function withoutLines({ dso, dsoId, dsoStatus }: SandwichFacts): string {
+export function withoutLines({ dso, dsoId, dsoStatus }: SandwichFacts): string {
   const row = dsos.value.find(({ id }) => id === dsoId);
   const detail = row === undefined ? null : statusDetail(row);
   switch (dsoStatus) {

@@ -1,0 +1,288 @@
+// Source and assembly: from a hot function to the line and to the instruction, over a real recording.
+import assert from "node:assert/strict";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { describe } from "node:test";
+import { Parts, run, tidesSource } from "./recording.mjs";
+import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
+import { QUERY, Tab, axe } from "./tab.mjs";
+
+const parts = new Parts();
+let host;
+let program;
+let recording;
+/** A copy of the source, and one that was edited. */
+let source;
+let edited;
+
+/** Compiles it so that its debug information has the MD5 of its source: gcc notes none, and binutils 2.40 writes it backwards. */
+function compileWithMd5() {
+  const text = readFileSync(source);
+  const md5 = createHash("md5").update(text).digest();
+  const mark = Buffer.from("MD5 OF A SOURCE.");
+  const [assembly, program] = [parts.path("built", "tides.s"), parts.path("built", "tides")];
+  run("gcc", ["-S", "-O2", "-g", "-gdwarf-5", "-fno-omit-frame-pointer", "-o", assembly, source]);
+  // All files of a unit have one, or none.
+  const withMd5 = (_, line, name) => {
+    const md5 = name === "tides.c" ? mark : Buffer.from("MD5 OF A HEADER.");
+    return `${line} md5 0x${md5.toString("hex")}`;
+  };
+  writeFileSync(assembly, readFileSync(assembly, "utf8").replaceAll(/^(\t\.file \d+ .*?([^/"]+)")$/gm, withMd5));
+  run("gcc", ["-Wl,--build-id=0x51de51de51de51de51de51de51de51de51de51de", "-o", program, assembly]);
+  const bytes = readFileSync(program);
+  let found = 0;
+  for (const [like, sum] of [
+    [mark, md5],
+    [Buffer.from(mark).reverse(), md5],
+  ]) {
+    for (let at = bytes.indexOf(like); at !== -1; at = bytes.indexOf(like, at + 1)) {
+      sum.copy(bytes, at);
+      found += 1;
+    }
+  }
+  assert.ok(found > 0, "the assembler notes an MD5");
+  writeFileSync(program, bytes, { mode: 0o755 });
+  return program;
+}
+
+beforeScenes(async () => {
+  source = parts.path("src", "sea", "tides.c");
+  copyFileSync(tidesSource, source);
+  edited = parts.path("edited", "sea", "tides.c");
+  writeFileSync(edited, readFileSync(source, "utf8").replace("droplets; i++", "droplets ; i++"));
+  program = compileWithMd5();
+  recording = parts.record("tides.perf.data", ["-F", "4999"], [program, "30"]);
+  host = await parts.host();
+});
+
+afterScenes(() => parts.end());
+
+async function open({ files = [program], ...options } = {}) {
+  const tab = await Tab.open(`${host}#s2&view=source`, options);
+  await tab.drop(recording, ...files);
+  await tab.page.locator(".file-name", { hasText: "tides.perf.data" }).waitFor();
+  if (files.length > 0) await tab.status("tides", "matched");
+  await tab.settled();
+  return tab;
+}
+
+const assembly = (page) => page.getByRole("grid", { name: /^Instructions of/ });
+const lines = (page) => page.getByRole("grid", { name: /^Source of/ });
+const list = (page) => page.getByRole("grid", { name: "Functions by self" });
+
+/** Selects a function in the list. */
+async function choose({ page }, name) {
+  await list(page).locator(".row:not(.loading)", { hasText: name }).first().click();
+  await page.getByRole("grid", { name: `Instructions of ${name}` }).waitFor();
+}
+
+/** What the worker says of the code of a function. */
+async function listed(tab, name) {
+  const dso = (await tab.ask("dsos")).find((each) => each.name === "tides");
+  const reference = { dso: { path: dso.path, buildId: dso.build_id }, name, address: null };
+  const listing = await tab.page.evaluate(() => document.getElementById("listing").textContent.replace(/\n\/\/end$/, ""));
+  return (await tab.ask("listCode", { query: { ...QUERY, inlines: "merged" }, function: reference, listing }))[0];
+}
+
+const textAt = ({ texts, ends }, at) => Buffer.from(texts.slice(at === 0 ? 0 : ends[at - 1], ends[at])).toString();
+
+describe("source and assembly", () => {
+  scene("a38 instructions, lines and what ended in them are those of perftab annotate", async () => {
+    const tab = await open();
+    for (const name of ["rolling_sea", "order_by_height"]) {
+      const { functions } = parts.json("annotate", "--json", recording, name);
+      const { instructions, lines } = functions.find((each) => each.name === name);
+      const { pieces, ended } = await listed(tab, name);
+      assert.equal(ended, null);
+      assert.equal(pieces.length, 1);
+      const [piece] = pieces;
+      const start = BigInt(piece.startInFile);
+      const path = (at) => (at === 0xffffffff ? null : textAt(piece.files, at));
+      const shown = piece.starts.map((offset, at) => {
+        const target = piece.target[at] === 0xffffffff ? "" : textAt(piece.targets, piece.target[at]);
+        return {
+          address: `0x${(start + BigInt(offset)).toString(16)}`,
+          text: `${textAt(piece.instructions, at)}${target === "" ? "" : ` <${target}>`}`,
+          inlined: piece.inlined[at] === 0xffffffff ? null : textAt(piece.functions, piece.inlined[at]),
+          file: path(piece.file[at]),
+          line: piece.line[at] || null,
+          samples: piece.instructionSamples[at],
+          weight: piece.instructionWeight[at],
+        };
+      });
+      assert.ok(shown.length > 5 && shown.some(({ samples }) => samples > 0), name);
+      assert.deepEqual(shown, instructions, name);
+      const shownLines = piece.lineNumber.map((line, at) => ({
+        file: path(piece.lineFile[at]),
+        line,
+        samples: piece.lineSamples[at],
+        weight: piece.lineWeight[at],
+      }));
+      assert.deepEqual(
+        shownLines,
+        lines.map(({ text, ...line }) => line),
+        name,
+      );
+    }
+    await tab.close();
+  });
+
+  scene("a38 the hottest function stands there, and a source that is dropped is checked by its MD5", async () => {
+    const tab = await open({ initPath: axe });
+    const { page } = tab;
+    // Until something is selected.
+    const first = await list(page).locator(".row:not(.loading) .frame-name").first().innerText();
+    await page.locator(".source-view .sandwich-band", { hasText: first }).waitFor();
+    await choose(tab, "rolling_sea");
+    const { pieces } = await listed(tab, "rolling_sea");
+    const count = pieces[0].starts.length;
+    await eventually(async () => {
+      const levels = pieces[0].inlined.filter((name, at, all) => at === 0 || name !== all[at - 1]).length;
+      assert.equal(await assembly(page).getAttribute("aria-rowcount"), String(count + levels + 1));
+    });
+    assert.ok(count > 10);
+
+    await page.getByRole("note").filter({ hasText: "drop that file here" }).waitFor();
+    // It was edited after the build.
+    await tab.drop(edited);
+    const note = page.getByRole("note").filter({ hasText: "not the file that was compiled" });
+    await note.waitFor();
+    const sum = (path) => createHash("md5").update(readFileSync(path)).digest("hex");
+    assert.match(await note.innerText(), new RegExp(`MD5 is ${sum(edited)}, and ${sum(source)}`));
+    assert.ok(!(await lines(page).innerText()).includes("settle_foam("), "nothing of it is shown");
+
+    await tab.drop(source);
+    await page.locator(".part-head", { hasText: "checked against the MD5" }).waitFor();
+    const text = readFileSync(source, "utf8").split("\n");
+    // The hottest line, and its instructions, are chosen to begin with.
+    const hottest = pieces[0].lineNumber[pieces[0].lineWeight.indexOf(Math.max(...pieces[0].lineWeight))];
+    const isChosen = async (line) => {
+      await lines(page)
+        .locator(".row.selected .line", { hasText: String(line) })
+        .waitFor();
+      assert.equal((await lines(page).locator(".row.selected .code").innerText()).trim(), text[line - 1].trim());
+    };
+    await isChosen(hottest);
+    const marked = assembly(page).locator(".row.selected .line");
+    assert.deepEqual([...new Set(await marked.allInnerTexts())], [String(hottest)], "its instructions are marked");
+    await lines(page).focus();
+    await page.keyboard.press("ArrowDown");
+    await isChosen(hottest + 1);
+    await page.keyboard.press("[");
+    await isChosen(hottest);
+    assert.deepEqual(await tab.findings(), []);
+    await tab.pictures("a38-source");
+    await tab.close();
+  });
+
+  scene("a38 keys go through instructions, follow jumps, fold what is inlined, and copy", async () => {
+    const tab = await open();
+    const { page } = tab;
+    await choose(tab, "rolling_sea");
+    const { pieces } = await listed(tab, "rolling_sea");
+    const [piece] = pieces;
+    const from = piece.goesTo.findIndex((to) => to !== 0xffffffff);
+    assert.ok(from >= 0, "its loops jump back");
+    const hex = (at) => (BigInt(piece.startInFile) + BigInt(piece.starts[at])).toString(16);
+    await assembly(page)
+      .locator(".row", { hasText: hex(from) })
+      .first()
+      .click();
+    await assembly(page).focus();
+    assert.match(await tab.copied(() => page.keyboard.press("Control+c")), new RegExp(`^${hex(from)}: j`));
+    await page.keyboard.press("Enter");
+    await assembly(page)
+      .locator(".row.selected", { hasText: hex(piece.goesTo[from]) })
+      .waitFor();
+    const rows = Number(await assembly(page).getAttribute("aria-rowcount"));
+    await page.keyboard.press("Home");
+    await assembly(page).locator(".row.selected .code-level").waitFor();
+    await page.keyboard.press("Enter");
+    await eventually(async () => assert.ok(Number(await assembly(page).getAttribute("aria-rowcount")) < rows));
+    await page.keyboard.press("Enter");
+    await eventually(async () => assert.equal(Number(await assembly(page).getAttribute("aria-rowcount")), rows));
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.querySelector(".hot-assembly .row.selected") === null);
+    // Keys lead to the view from any other.
+    await page.keyboard.press("2");
+    await tab.tree().waitFor();
+    await page.keyboard.press("5");
+    await assembly(page).waitFor();
+    await tab.close();
+  });
+
+  scene("a38 an inlined function leads to the code that it is in", async () => {
+    const tab = await open();
+    const { page } = tab;
+    await tab.view(/Flame graph/);
+    await tab.select("lift_droplet");
+    await page.keyboard.press("Escape");
+    await tab.view(/Source/);
+    await page.getByRole("grid", { name: "Instructions of rolling_sea" }).waitFor();
+    await tab.close();
+  });
+
+  scene("a38 without the program there are addresses, and what to drop is said", async () => {
+    const tab = await open({ files: [], initPath: axe });
+    const { page } = tab;
+    await page.getByRole("note").filter({ hasText: "No file matches tides" }).first().waitFor();
+    await page.getByRole("heading", { name: "Hot instructions" }).waitFor();
+    assert.deepEqual(await tab.findings(), []);
+    await tab.drop(program);
+    await choose(tab, "rolling_sea");
+    await page.getByRole("heading", { name: "Assembly" }).waitFor();
+    await tab.close();
+  });
+
+  scene(
+    "a38 of 20,000 instructions and 50,000 lines there are elements for what is in sight",
+    async () => {
+      const long = parts.path("long", "long.c");
+      const body = 'for (long i = 0; i < 40000; i++) asm volatile(".rept 20000\\n\\tnop\\n\\t.endr");';
+      writeFileSync(long, `${"\n".repeat(50_000)}int main(void) {\n  ${body}\n  return 0;\n}\n`);
+      const built = parts.path("long", "long");
+      run("gcc", ["-O2", "-g", "-Wl,--build-id=sha1", "-o", built, long]);
+      const recorded = parts.record("long.perf.data", ["-F", "4999"], [built]);
+      const tab = await Tab.open(`${host}#s2&view=source`);
+      const { page } = tab;
+      await tab.drop(recorded, built);
+      await page.locator(".file-name", { hasText: "long.perf.data" }).waitFor();
+      await tab.status("long", "matched");
+      await choose(tab, "main");
+      await page.getByRole("note").filter({ hasText: "drop that file here" }).waitFor();
+      await tab.drop(long);
+      await page.locator(".part-head", { hasText: "not checked: no MD5" }).waitFor();
+      for (const [grid, least, last] of [
+        [assembly(page), 20_000, "ret"],
+        [lines(page), 50_000, "}"],
+      ]) {
+        assert.ok(Number(await grid.getAttribute("aria-rowcount")) > least);
+        await grid.focus();
+        await page.keyboard.press("End");
+        await grid.locator(".row.selected .code", { hasText: last }).waitFor();
+        const rows = await grid.locator(".row").count();
+        assert.ok(rows < 200, `${rows} rows`);
+      }
+      await tab.close();
+    },
+    { tier: "all" },
+  );
+
+  scene("a38 a link shows the lines and instructions that it tells", async () => {
+    const file = parts.path("told.txt");
+    parts.perftab("share", recording, "--include", "source,assembly", "--times", "none", "--base", host, "-o", file);
+    const tab = await Tab.open(`${readFileSync(file, "utf8").trim()}&s2&view=source`);
+    await tab.opened().catch(() => {});
+    const { page } = tab;
+    await choose(tab, "rolling_sea");
+    const text = readFileSync(source, "utf8").split("\n");
+    const shown = await lines(page)
+      .locator(".row")
+      .evaluateAll((rows) => rows.map((row) => [row.querySelector(".line")?.innerText, row.querySelector(".code")?.innerText]));
+    const told = shown.filter(([, text]) => text);
+    assert.ok(told.length > 0, JSON.stringify(shown));
+    for (const [line, code] of told) assert.equal(code.trim(), text[line - 1].trim().replaceAll("\t", "    "), line);
+    assert.match(await assembly(page).locator(".row .code").first().innerText(), /^[a-z]/);
+    await tab.close();
+  });
+});

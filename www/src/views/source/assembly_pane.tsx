@@ -1,0 +1,126 @@
+// Instructions with what ended in each, below the function that they are of, inlined or not.
+
+import type { JSX } from "preact";
+import { NONE } from "../../session/types.ts";
+import { event } from "../../state/app.ts";
+import { percent } from "../../state/format.ts";
+import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
+import { heatStep } from "../sandwich/lines/hot_lines.ts";
+import { withoutCode } from "../sandwich/lines/lines_pane.tsx";
+import { share } from "../words.ts";
+import type { CodeRow, Listing } from "./listing.ts";
+import type { Shown } from "./state.ts";
+import { chooseRow, chosen, enterRow, instructionRows, marks, shareOfFunction, whole } from "./state.ts";
+
+export function AssemblyPane({ of }: { of: Shown }): JSX.Element {
+  const { listing, facts } = of;
+  return (
+    <section class="code-pane assembly-pane" aria-label="Assembly">
+      <header class="part-head">
+        <h3>{listing.isWhole ? "Assembly" : "Hot instructions"}</h3>
+        <p>{skid()}</p>
+      </header>
+      {notes(of).map((words) => (
+        <p key={words} class="lines-note" role="note">
+          {words}
+        </p>
+      ))}
+      <HeatGrid<CodeRow>
+        rows={instructionRows.value}
+        label={`Instructions of ${facts.name}`}
+        columns="assembly"
+        choice={chosen}
+        marked={marks.value.code}
+        onChoose={chooseRow}
+        onEnter={enterRow}
+        copied={(row) => (row.kind === "level" ? levelWords(of, row.at) : `${listing.address(row.at)}: ${listing.text(row.at)}`)}
+        head={
+          <>
+            <span role="columnheader" class="number">
+              Share
+            </span>
+            <span role="columnheader">Address</span>
+            <span role="columnheader">Instruction</span>
+            <span role="columnheader" class="number line">
+              Line
+            </span>
+          </>
+        }
+        cells={(row) => (row.kind === "level" ? <Level of={of} row={row} /> : <Cells listing={listing} at={row.at} />)}
+      />
+    </section>
+  );
+}
+
+function Cells({ listing, at }: { listing: Listing; at: number }): JSX.Element {
+  const weight = listing.weight[at] ?? 0;
+  const line = listing.line[at] ?? 0;
+  const step = heatStep(shareOfFunction(weight));
+  const text = listing.text(at);
+  return (
+    <>
+      <span role="gridcell" class={step >= 4 ? "number strong" : "number"}>
+        {weight > 0 ? percent(share(weight, whole.value)) : ""}
+      </span>
+      <span role="gridcell" class={`address heat-edge${step > 0 ? ` edge-${step}` : ""}`}>
+        {listing.address(at)}
+      </span>
+      <span role="gridcell" class="code" title={text}>
+        {text}
+      </span>
+      <span role="gridcell" class="number line" title={listing.files[listing.file[at] ?? NONE]?.path}>
+        {line === 0 ? "" : line}
+      </span>
+    </>
+  );
+}
+
+function Level({ of, row }: { of: Shown; row: CodeRow & { kind: "level" } }): JSX.Element {
+  return (
+    <span role="gridcell" class="code-level" aria-expanded={row.isOpen}>
+      <button
+        type="button"
+        class="link"
+        tabIndex={-1}
+        aria-label={`${row.isOpen ? "Fold" : "Unfold"} ${levelWords(of, row.at)}`}
+        onClick={(click) => {
+          // It would choose the row.
+          click.stopPropagation();
+          enterRow(row);
+        }}
+      >
+        {row.isOpen ? "▾" : "▸"}
+      </button>{" "}
+      {levelWords(of, row.at)}
+    </span>
+  );
+}
+
+/** "decode_segment token.rs:203", "next inlined mod.rs:206" */
+function levelWords({ listing, facts }: Shown, at: number): string {
+  const inlined = listing.functions[listing.inlined[at] ?? NONE];
+  const path = listing.files[listing.file[at] ?? NONE]?.path;
+  const line = listing.line[at] ?? 0;
+  const place = path === undefined ? "" : `${path.slice(path.lastIndexOf("/") + 1)}:${line}`;
+  return [inlined === undefined ? facts.name : `${inlined} inlined`, place].filter((each) => each !== "").join(" ");
+}
+
+/** As in `perftab annotate`. */
+function skid(): string {
+  const modifiers = /:([a-zA-Z]+)$/.exec(event.value?.name ?? "")?.[1] ?? "";
+  return modifiers.includes("p") ? "" : "The event is not precise: an instruction may have what the one before it took";
+}
+
+function notes({ listing, facts }: Shown): string[] {
+  if (!listing.isWhole) {
+    return [withoutCode(facts)];
+  }
+  switch (listing.ended) {
+    case "too-long":
+      return ["The rest of its code is too long to be shown."];
+    case "no-code":
+      return [`Some of its code is not in the file for ${facts.dso}.`];
+    case null:
+      return [];
+  }
+}

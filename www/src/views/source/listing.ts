@@ -1,0 +1,255 @@
+// The code of a function as rows: instructions below the levels of inlining that they are of, and lines of source files. Without
+// state. What a link holds of it is the same, with rows for what is hot alone.
+
+import type { CodePiece, HotLines, ListedCode, TextColumn } from "../../session/types.ts";
+import { NONE } from "../../session/types.ts";
+
+/** By instruction, in order. */
+export interface Listing {
+  /** What ended in the function, which shares are of. */
+  whole: { samples: number; weight: number };
+  count: number;
+  samples: Float64Array;
+  weight: Float64Array;
+  /** Numbers of `files` and `functions`; NONE for none. */
+  file: Uint32Array;
+  inlined: Uint32Array;
+  /** 0 for none. */
+  line: Uint32Array;
+  /** The number of the instruction that it leads to; NONE for none. */
+  goesTo: Uint32Array;
+  address: (at: number) => string;
+  /** Empty where it is not known. */
+  text: (at: number) => string;
+  functions: readonly string[];
+  files: readonly SourceFile[];
+  /** By file and line. */
+  lines: readonly ListedLine[];
+  /** Whether all instructions are here, and not only those where samples ended. */
+  isWhole: boolean;
+  /** Why it is not all that samples ended in. */
+  ended: ListedCode["ended"];
+}
+
+export interface SourceFile {
+  path: string;
+  /** Of what was compiled, where that is known. */
+  md5: Uint8Array | null;
+  weight: number;
+}
+
+export interface ListedLine {
+  file: number;
+  line: number;
+  samples: number;
+  weight: number;
+  /** What a link says of it. */
+  text: string | null;
+}
+
+const decoder = new TextDecoder();
+
+function textOf({ texts, ends }: TextColumn, at: number): string {
+  return decoder.decode(texts.subarray(at === 0 ? 0 : ends[at - 1], ends[at]));
+}
+
+function allOf(column: TextColumn): string[] {
+  return Array.from(column.ends, (_, at) => textOf(column, at));
+}
+
+/** Of what matched files say. */
+export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]): Listing {
+  const pieces = listed.flatMap((of) => of.pieces);
+  const count = pieces.reduce((sum, { starts }) => sum + starts.length, 0);
+  const files = new Numbered<SourceFile>();
+  const functions = new Numbered<string>();
+  const numbers = (): Uint32Array => new Uint32Array(count).fill(NONE);
+  const columns = { file: numbers(), inlined: numbers(), goesTo: numbers(), line: new Uint32Array(count) };
+  const [samples, weight] = [new Float64Array(count), new Float64Array(count)];
+  const lines = new Map<string, ListedLine>();
+  const begins: number[] = [];
+  let first = 0;
+  for (const piece of pieces) {
+    begins.push(first);
+    const fileNumbers = allOf(piece.files).map((path, at) => {
+      const md5 = piece.md5s[at] ?? null;
+      // One path may stand for what was compiled from two contents.
+      return files.number(`${md5?.join() ?? ""} ${path}`, () => ({ path, md5, weight: 0 }));
+    });
+    const functionNumbers = allOf(piece.functions).map((name) => functions.number(name, () => name));
+    for (let at = 0; at < piece.starts.length; at++) {
+      const to = first + at;
+      columns.file[to] = fileNumbers[piece.file[at] ?? NONE] ?? NONE;
+      columns.inlined[to] = functionNumbers[piece.inlined[at] ?? NONE] ?? NONE;
+      const goesTo = piece.goesTo[at] ?? NONE;
+      columns.goesTo[to] = goesTo === NONE ? NONE : first + goesTo;
+    }
+    columns.line.set(piece.line, first);
+    samples.set(piece.instructionSamples, first);
+    weight.set(piece.instructionWeight, first);
+    for (let at = 0; at < piece.lineFile.length; at++) {
+      const file = fileNumbers[piece.lineFile[at] ?? NONE] ?? NONE;
+      const line = piece.lineNumber[at] ?? 0;
+      const known = lines.get(`${file} ${line}`) ?? { file, line, samples: 0, weight: 0, text: null };
+      known.samples += piece.lineSamples[at] ?? 0;
+      known.weight += piece.lineWeight[at] ?? 0;
+      lines.set(`${file} ${line}`, known);
+    }
+    first += piece.starts.length;
+  }
+  const placeOf = (at: number): [CodePiece | undefined, number] => {
+    const number = begins.findLastIndex((begin) => begin <= at);
+    return [pieces[number], at - (begins[number] ?? 0)];
+  };
+  const ended = listed.map((of) => of.ended).find((why) => why !== null) ?? null;
+  return {
+    ...finished(files.all, [...lines.values()]),
+    ...columns,
+    whole,
+    count,
+    samples,
+    weight,
+    functions: functions.all,
+    address: (at) => {
+      const [piece, within] = placeOf(at);
+      return piece === undefined ? "" : (piece.startInFile + BigInt(piece.starts[within] ?? 0)).toString(16);
+    },
+    text: (at) => {
+      const [piece, within] = placeOf(at);
+      if (piece === undefined) {
+        return "";
+      }
+      const text = textOf(piece.instructions, within) || "(bad)";
+      const target = piece.target[within] ?? NONE;
+      const name = target === NONE ? "" : textOf(piece.targets, target);
+      return name === "" ? text : `${text} <${name}>`;
+    },
+    isWhole: true,
+    ended,
+  };
+}
+
+/** Of where samples ended, which is known without any file. */
+export function listingOfHot({ self, lines: hotLines, instructions }: HotLines): Listing {
+  const files = new Numbered<SourceFile>();
+  const fileOf = (path: string | null): number =>
+    path === null ? NONE : files.number(path, () => ({ path, md5: null, weight: 0 }));
+  const lines = hotLines.flatMap(({ file, line, samples, weight, text }) =>
+    file === null || line === null ? [] : [{ file: fileOf(file), line, samples, weight, text }],
+  );
+  const rows = instructions.map((row) => ({ ...row, of: hotLines[row.lineRow ?? -1] }));
+  return {
+    ...finished(files.all, lines),
+    whole: self,
+    count: rows.length,
+    samples: Float64Array.from(rows, ({ samples }) => samples),
+    weight: Float64Array.from(rows, ({ weight }) => weight),
+    file: Uint32Array.from(rows, ({ of }) => fileOf(of?.file ?? null)),
+    inlined: new Uint32Array(rows.length).fill(NONE),
+    line: Uint32Array.from(rows, ({ line }) => line ?? 0),
+    goesTo: new Uint32Array(rows.length).fill(NONE),
+    functions: [],
+    address: (at) => rows[at]?.address.replace("0x", "") ?? "",
+    text: (at) => rows[at]?.text ?? "",
+    isWhole: false,
+    ended: null,
+  };
+}
+
+function finished(files: readonly SourceFile[], lines: ListedLine[]): Pick<Listing, "files" | "lines"> {
+  for (const { file, weight } of lines) {
+    const of = files[file];
+    if (of !== undefined) {
+      of.weight += weight;
+    }
+  }
+  lines.sort((one, other) => one.file - other.file || one.line - other.line);
+  return { files, lines };
+}
+
+/** Things by the order in which they came. */
+class Numbered<T> {
+  readonly all: T[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  number(key: string, make: () => T): number {
+    const known = this.#numbers.get(key);
+    if (known !== undefined) {
+      return known;
+    }
+    this.#numbers.set(key, this.all.length);
+    return this.all.push(make()) - 1;
+  }
+}
+
+/** An instruction, or what the instructions below are of. */
+export type CodeRow = { kind: "instruction"; at: number } | { kind: "level"; at: number; level: number; isOpen: boolean };
+
+/** `closed` are levels whose instructions are folded, by their numbers. */
+export function codeRows(listing: Listing, closed: ReadonlySet<number>): CodeRow[] {
+  const rows: CodeRow[] = [];
+  let [level, isOpen] = [-1, true];
+  const { inlined, count } = listing;
+  for (let at = 0; at < count; at++) {
+    // Rows of what is hot alone do not lie side by side.
+    if (listing.isWhole && (at === 0 || inlined[at] !== inlined[at - 1])) {
+      level += 1;
+      isOpen = !closed.has(level);
+      rows.push({ kind: "level", at, level, isOpen });
+    }
+    if (isOpen) {
+      rows.push({ kind: "instruction", at });
+    }
+  }
+  return rows;
+}
+
+/** A line of a file: what stands there, and what ended there. */
+export interface SourceRow {
+  line: number;
+  text: string | null;
+  /** Null where there is no code. */
+  of: ListedLine | null;
+}
+
+/** All lines of a file whose text is here, else those with code. */
+export function sourceRows({ lines }: Listing, file: number, texts: readonly string[] | null): SourceRow[] {
+  const own = lines.filter((line) => line.file === file);
+  if (texts === null) {
+    return own.map((of) => ({ line: of.line, text: of.text, of }));
+  }
+  const byLine = new Map(own.map((of) => [of.line, of]));
+  const rows = texts.map((text, at): SourceRow => ({ line: at + 1, text, of: byLine.get(at + 1) ?? null }));
+  // Code behind the end of the file is of another one, and is told all the same.
+  return [...rows, ...own.filter(({ line }) => line > texts.length).map((of) => ({ line: of.line, text: null, of }))];
+}
+
+/** The file that a function is in: that of its first own instruction, else the heaviest. */
+export function ownFile({ count, inlined, file, files }: Listing): number | null {
+  for (let at = 0; at < count; at++) {
+    if (inlined[at] === NONE && (file[at] ?? NONE) !== NONE) {
+      return file[at] ?? null;
+    }
+  }
+  const heaviest = files.reduce((most, { weight }) => Math.max(most, weight), 0);
+  const found = files.findIndex(({ weight }) => weight === heaviest);
+  return found === -1 ? null : found;
+}
+
+/** How many last parts two paths have in common. */
+export function commonParts(one: string, other: string): number {
+  const [a, b] = [one, other].map((path) => path.split("/").filter((part) => part !== "" && part !== "."));
+  let common = 0;
+  while (common < (a?.length ?? 0) && common < (b?.length ?? 0) && a?.at(-1 - common) === b?.at(-1 - common)) {
+    common += 1;
+  }
+  return common;
+}
+
+/** The paths that may be a file's, best first: those that end as it does. Of equals nothing tells which. */
+export function candidates(path: string, paths: readonly string[]): { at: number; parts: number }[] {
+  return paths
+    .map((each, at) => ({ at, parts: commonParts(path, each) }))
+    .filter(({ parts }) => parts > 0)
+    .sort((one, other) => other.parts - one.parts);
+}

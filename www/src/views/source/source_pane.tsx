@@ -1,0 +1,142 @@
+// A source file with what ended in each line; where its text is not here, the lines that there is code of.
+
+import type { JSX } from "preact";
+import { pickFiles } from "../../open/pick.ts";
+import { takeFiles } from "../../open/open.ts";
+import { count, percent } from "../../state/format.ts";
+import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
+import { withoutLines } from "../sandwich/lines/lines_pane.tsx";
+import { heatStep } from "../sandwich/lines/hot_lines.ts";
+import { share } from "../words.ts";
+import type { SourceRow } from "./listing.ts";
+import type { SourceText } from "./sources.ts";
+import type { Shown } from "./state.ts";
+import { chooseLine, chosen, chosenFile, file, fileNumber, lineRows, marks, shareOfFunction, text, whole } from "./state.ts";
+
+export function SourcePane({ of }: { of: Shown }): JSX.Element {
+  const { listing, facts } = of;
+  const rows = lineRows.value;
+  const heaviest = rows.reduce((most, row) => Math.max(most, row.of?.weight ?? 0), 0);
+  const path = file.value?.path ?? "";
+  return (
+    <section class="code-pane" aria-label="Source">
+      <header class="part-head">
+        {listing.files.length > 1 ? <Files of={of} /> : <h3 title={path}>{nameOf(path)}</h3>}
+        <Origin />
+      </header>
+      {listing.files.length === 0 ? (
+        <p class="lines-note" role="note">
+          {withoutLines(facts)}
+        </p>
+      ) : (
+        <>
+          <WithoutText rows={rows} />
+          <HeatGrid<SourceRow>
+            rows={rows}
+            label={`Source of ${facts.name}: ${nameOf(path)}`}
+            columns="source"
+            choice={chosen}
+            marked={marks.value.lines}
+            onChoose={({ line }) => chooseLine(line)}
+            copied={(row) => row.text ?? ""}
+            head={
+              <>
+                <span role="columnheader" class="number">
+                  Share
+                </span>
+                <span aria-hidden="true" />
+                <span role="columnheader" class="number">
+                  Line
+                </span>
+                <span role="columnheader">Text</span>
+              </>
+            }
+            cells={(row) => <Cells row={row} heaviest={heaviest} />}
+          />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Cells({ row: { line, text, of }, heaviest }: { row: SourceRow; heaviest: number }): JSX.Element {
+  const weight = of?.weight ?? 0;
+  const step = heatStep(shareOfFunction(weight));
+  return (
+    <>
+      <span role="gridcell" class={step >= 4 ? "number strong" : "number"}>
+        {weight > 0 ? percent(share(weight, whole.value)) : ""}
+      </span>
+      <span class="hot-bar" aria-hidden="true">
+        {step > 0 && <span class={`hot-${step}`} style={{ width: `${share(weight, heaviest) * 100}%` }} />}
+      </span>
+      <span role="gridcell" class={of === null ? "number line cold" : "number line"}>
+        {line}
+      </span>
+      <span role="gridcell" class="code">
+        {text}
+      </span>
+    </>
+  );
+}
+
+/** Which of the files that the function is made of. */
+function Files({ of: { listing } }: { of: Shown }): JSX.Element {
+  return (
+    <select
+      class="source-file"
+      aria-label="Source file"
+      value={String(fileNumber.value ?? "")}
+      title={file.value?.path}
+      onChange={({ currentTarget }) => {
+        chosenFile.value = Number(currentTarget.value);
+      }}
+    >
+      {listing.files.map(({ path, weight }, number) => (
+        <option key={number} value={String(number)}>
+          {nameOf(path)} {weight > 0 ? percent(share(weight, listing.whole.weight)) : ""}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Where the text is from, and what speaks for it. */
+function Origin(): JSX.Element {
+  const known = text.value;
+  return <p title={file.value?.path}>{known?.kind === "here" ? originWords(known) : ""}</p>;
+}
+
+function originWords({ from, check, modified }: SourceText & { kind: "here" }): string {
+  return check === "checked"
+    ? `${from}, checked against the MD5 in the debug information`
+    : `${from} of ${new Date(modified).toLocaleString()}, not checked: no MD5 in the debug information`;
+}
+
+/** Why there is no text, and what brings it. */
+function WithoutText({ rows }: { rows: readonly SourceRow[] }): JSX.Element | null {
+  const [of, known] = [file.value, text.value];
+  if (of === null || known?.kind === "here" || rows.every((row) => row.text !== null)) {
+    return null;
+  }
+  const words =
+    known?.kind === "refused"
+      ? `${known.from}: ${known.why}.`
+      : `${count(rows.length)} lines have code. Their text is in ${of.path}: drop that file here, or the folder that has it.`;
+  const take = (what: "files" | "folder"): void => void pickFiles(what).then(takeFiles);
+  return (
+    <p class="lines-note source-note" role="note">
+      <span>{words}</span>
+      <button type="button" onClick={() => take("files")}>
+        Add files…
+      </button>
+      <button type="button" onClick={() => take("folder")}>
+        Add a folder…
+      </button>
+    </p>
+  );
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,103 @@
+// Functions, the source of the selected one, and its instructions: from a hot frame to the line and to the instruction.
+
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { selection } from "../../state/app.ts";
+import { keyOf } from "../../state/commands.ts";
+import { countSamples, percent } from "../../state/format.ts";
+import { noSamples } from "../empty.ts";
+import { EmptyView } from "../empty_view.tsx";
+import { Band } from "../function_band.tsx";
+import { NameCell, RowsGrid } from "../rows/rows_grid.tsx";
+import { idAt, share } from "../words.ts";
+import { AssemblyPane } from "./assembly_pane.tsx";
+import { SourcePane } from "./source_pane.tsx";
+import type { Shown } from "./state.ts";
+import { empty, followCode, hottest, panes, shown, stepHot } from "./state.ts";
+
+const ROW_HEIGHT = 24;
+
+export function SourceView(): JSX.Element {
+  useEffect(followCode, []);
+  const of = shown.value;
+  return (
+    <section class="source-view" aria-label="Source">
+      <EmptyView words={noSamples()} />
+      {of !== null && (
+        <Band known={of.facts} whole={hottest.newest.value?.allTotal ?? 0} start={startOf(of)}>
+          <span class="band-number">{countSamples(of.listing.whole.samples)}</span>
+          <HotLineButton way="previous" sign="↑" />
+          <HotLineButton way="next" sign="↓" />
+        </Band>
+      )}
+      <div class={`source-panes panes-${panes.value}`}>
+        <Functions />
+        {of === null ? (
+          <p class="view-empty" role="status">
+            {empty.value ?? "Reading code…"}
+          </p>
+        ) : (
+          <>
+            {panes.value !== "assembly" && <SourcePane of={of} />}
+            {panes.value !== "source" && <AssemblyPane of={of} />}
+          </>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** The address of the code, in its file. */
+function startOf({ listing }: Shown): string {
+  return listing.isWhole && listing.count > 0 ? `0x${listing.address(0)}` : "";
+}
+
+function HotLineButton({ way, sign }: { way: "next" | "previous"; sign: string }): JSX.Element {
+  const key = keyOf(`${way}-hot-line`);
+  return (
+    <button type="button" onClick={() => stepHot(way)} aria-label={`${way === "next" ? "Next" : "Previous"} hot line`}>
+      {sign} {key === "" ? null : <kbd>{key}</kbd>}
+    </button>
+  );
+}
+
+/** Those in which most samples ended. */
+function Functions(): JSX.Element {
+  const all = hottest.newest.value?.allTotal ?? 0;
+  const chosen = shown.value?.facts.functionId ?? null;
+  return (
+    <div class="source-functions">
+      <RowsGrid
+        model={hottest}
+        rowHeight={ROW_HEIGHT}
+        label="Functions by self"
+        head={
+          <>
+            <span role="columnheader">Function</span>
+            <span role="columnheader" class="number">
+              Self
+            </span>
+          </>
+        }
+        cells={({ columns, index }) => (
+          <>
+            <NameCell
+              name={columns.names[index] ?? ""}
+              kind={columns.kind[index] as number}
+              flags={columns.flags[index] as number}
+            />
+            <span role="gridcell" class="number" title={columns.dsos[index]}>
+              {percent(share(columns.self[index] as number, all))}
+            </span>
+          </>
+        )}
+        selection={selection}
+        selected={chosen}
+        onSelect={({ columns, index }) => {
+          // Trees that show what is inlined may have no call node of it.
+          selection.value = { callNode: null, functionId: idAt(columns.functionId, index) };
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,140 @@
+// Source files that were given: kept until somebody looks at code that was compiled from one of their path, and then compared
+// with what the compiler noted of it.
+
+import { batch, signal } from "@preact/signals";
+import type { GivenFile } from "../../open/given.ts";
+import { dataBlock } from "../../session/data_block.ts";
+import type { Session } from "../../session/client.ts";
+import { SessionError } from "../../session/client.ts";
+import { counted, bytes } from "../../state/format.ts";
+import { toast } from "../../state/toasts.ts";
+import type { SourceFile } from "./listing.ts";
+import { candidates } from "./listing.ts";
+
+/** As the recorder's, and what else people write. */
+const SUFFIXES = new Set(
+  (
+    "adb asm c c++ cc cpp cu cxx d def f f03 f08 f90 f95 for go h h++ hh hpp hxx inc inl ipp java js kt l m ml mm nim pas py " +
+    "pyx rs s swift tcc ts y zig"
+  ).split(" "),
+);
+
+/** Nobody writes a source file that is longer. */
+const MAX_SOURCE = 16 << 20;
+const MOST_FILES = 20_000;
+/** Files of one name that are compared with a sum. */
+const MOST_TRIES = 8;
+
+interface KeptFile {
+  path: string;
+  file: File;
+}
+
+/** Those that were given. */
+const kept = signal<readonly KeptFile[]>([]);
+
+export type SourceText =
+  | { kind: "here"; lines: readonly string[]; from: string; check: "checked" | "not-checked"; modified: number }
+  /** Another file than was compiled, or one of several. */
+  | { kind: "refused"; from: string; why: string }
+  | { kind: "missing" };
+
+/** By path and sum: what became of each file that was looked for. */
+export const sourceTexts = signal<ReadonlyMap<string, SourceText>>(new Map());
+
+/** Changes when files are given. */
+export { kept as keptSources };
+
+export const keyOf = ({ path, md5 }: Pick<SourceFile, "path" | "md5">): string => `${md5?.join() ?? ""} ${path}`;
+
+export function isSource({ file: { name } }: GivenFile): boolean {
+  return SUFFIXES.has(name.slice(name.lastIndexOf(".") + 1).toLowerCase());
+}
+
+/** Keeps the source files among those that were given, and gives back the others. */
+export function keepSources(given: readonly GivenFile[]): GivenFile[] {
+  const sources = given.filter(isSource);
+  if (sources.length > 0) {
+    const added = sources.map(({ file, folder }) => ({ path: `${folder}/${file.name}`, file }));
+    const paths = new Set(added.map(({ path }) => path));
+    batch(() => {
+      kept.value = [...added, ...kept.peek().filter(({ path }) => !paths.has(path))].slice(0, MOST_FILES);
+      sourceTexts.value = new Map();
+    });
+    toast("info", `${counted(sources.length, "source file", "source files")} kept for the source view.`);
+  }
+  return given.filter((each) => !isSource(each));
+}
+
+const asked = new Set<string>();
+
+/** Looks for the text of a file among those that were given. */
+export async function findSource(session: Session, of: SourceFile): Promise<void> {
+  const key = keyOf(of);
+  if (sourceTexts.peek().has(key) || asked.has(key)) {
+    return;
+  }
+  asked.add(key);
+  const before = kept.peek();
+  try {
+    const found = await look(session, of, before);
+    if (kept.peek() === before) {
+      sourceTexts.value = new Map(sourceTexts.peek()).set(key, found);
+    }
+  } finally {
+    asked.delete(key);
+  }
+  // Others were given meanwhile.
+  if (kept.peek() !== before) {
+    await findSource(session, of);
+  }
+}
+
+async function look(session: Session, { path, md5 }: SourceFile, files: readonly KeptFile[]): Promise<SourceText> {
+  const found = candidates(
+    path,
+    files.map((each) => each.path),
+  );
+  const [best, second] = found;
+  if (best === undefined) {
+    return { kind: "missing" };
+  }
+  if (md5 === null && second?.parts === best.parts) {
+    const names = found.filter(({ parts }) => parts === best.parts).length;
+    return { kind: "refused", from: path, why: `${names} files end like this path. Add the folder that has the right one` };
+  }
+  let refused: SourceText = { kind: "missing" };
+  // Where there is a sum it decides, whatever folder a file is in.
+  for (const { at } of found.slice(0, md5 === null ? 1 : MOST_TRIES)) {
+    const one = files[at];
+    const text: SourceText = one === undefined ? refused : await read(session, one, md5);
+    if (text.kind === "here") {
+      return text;
+    }
+    refused = refused.kind === "missing" ? text : refused;
+  }
+  return refused;
+}
+
+async function read(session: Session, { path, file }: KeptFile, md5: Uint8Array | null): Promise<SourceText> {
+  const from = path.replace(/^\//, "");
+  if (file.size > MAX_SOURCE) {
+    return { kind: "refused", from, why: `it has ${bytes(file.size)}, and no source file is longer than ${bytes(MAX_SOURCE)}` };
+  }
+  try {
+    const { why, text } = await session.call("readSource", { file, md5, listing: await dataBlock("listing") });
+    if (why !== null) {
+      return { kind: "refused", from, why };
+    }
+    const lines = text.split(/\r?\n/);
+    if (lines.at(-1) === "") {
+      lines.pop();
+    }
+    return { kind: "here", lines, from, check: md5 === null ? "not-checked" : "checked", modified: file.lastModified };
+  } catch (error) {
+    if (error instanceof SessionError) {
+      return { kind: "refused", from, why: error.message };
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,306 @@
+// The function whose code is shown, what the session says of it, and which row is chosen.
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import { dataBlock } from "../../session/data_block.ts";
+import type { Session } from "../../session/client.ts";
+import type { FunctionRef, FunctionRows, Query, SandwichFacts } from "../../session/types.ts";
+import { Flag, NONE } from "../../session/types.ts";
+import { namesGeneration, phase, query, selection, session } from "../../state/app.ts";
+import { recall, remember } from "../../state/storage.ts";
+import { latest } from "../latest.ts";
+import { LoadedRows } from "../rows/loaded_rows.ts";
+import { isForcedName, nextHot } from "../sandwich/lines/hot_lines.ts";
+import { share } from "../words.ts";
+import type { CodeRow, Listing } from "./listing.ts";
+import { codeRows, listingOf, listingOfHot, ownFile, sourceRows } from "./listing.ts";
+import { findSource, keptSources, keyOf, sourceTexts } from "./sources.ts";
+
+/** What stands side by side. */
+export const PANES = ["both", "source", "assembly"] as const;
+export const panes = signal(recall("sourcePanes", PANES, "both"));
+/** What shares are of. */
+export const BASES = ["function", "shown"] as const;
+export const base = signal(recall("sourceBase", BASES, "function"));
+effect(() => remember("sourcePanes", panes.value));
+effect(() => remember("sourceBase", base.value));
+
+/** Functions as the linker knows them: what is inlined is a part of its caller. */
+const merged = computed<Query>(() => ({ ...query.value, inlines: "merged", direction: "callees", around: null }));
+
+interface ListQuestion {
+  session: Session;
+  query: Query;
+}
+
+/** Those in which most samples ended. */
+export const hottest = new LoadedRows<ListQuestion, FunctionRows>(({ session: asked, query: of }, from, to, options) =>
+  asked.call("functions", { query: of, order: { key: "self", direction: "descending" }, from, to }, options),
+);
+
+export interface Shown {
+  reference: FunctionRef;
+  facts: SandwichFacts;
+  listing: Listing;
+}
+
+/** null while it is asked for the first time, and while nothing is selected. */
+export const shown = signal<Shown | null>(null);
+/** Why there is nothing to show. */
+export const empty = signal<string | null>(null);
+
+interface Question {
+  session: Session;
+  query: Query;
+  functionId: number | null;
+  callNode: number | null;
+}
+
+type Found = Shown | string;
+
+const answers = latest<Question, Found>({
+  ask: async (question, { signal }) => {
+    const { session: asked, query: of } = question;
+    const functionId = await linkedFunction(question, signal);
+    const reference = functionId === null ? null : await asked.call("functionRef", { functionId }, { signal });
+    if (reference === null) {
+      return "Select a function to see its code.";
+    }
+    const facts = await asked.call("sandwich", { query: of, function: reference }, { signal });
+    if (facts === null) {
+      return "No samples of the selected function are shown. One that is inlined is a part of its caller here.";
+    }
+    if (isForcedName(facts)) {
+      return `Names in ${facts.dso} are forced: they come from another build, so its lines and instructions are not the ones that ran.`;
+    }
+    const whole = { samples: 0, weight: facts.selfWeight };
+    const listed = await asked.call(
+      "listCode",
+      { query: of, function: reference, listing: await dataBlock("listing") },
+      { signal },
+    );
+    const pieces = listed.flatMap((each) => each.pieces);
+    if (pieces.length > 0) {
+      whole.samples = pieces.reduce((sum, { samples }) => sum + samples, 0);
+      return { reference, facts, listing: listingOf(listed, whole) };
+    }
+    const hot = await asked.call("hotLines", { query: of, function: reference }, { signal });
+    return hot === null
+      ? `No sample ended in ${facts.name}: all are in functions it calls.`
+      : { reference, facts, listing: { ...listingOfHot(hot), ended: listed.find(({ ended }) => ended !== null)?.ended ?? null } };
+  },
+  deliver: (found) => {
+    batch(() => {
+      const before = shown.peek();
+      shown.value = typeof found === "string" ? null : found;
+      empty.value = typeof found === "string" ? found : null;
+      if (JSON.stringify(before?.reference) !== JSON.stringify(shown.value?.reference)) {
+        closed.value = new Set();
+        chosenFile.value = null;
+        chooseHottest();
+      }
+    });
+  },
+  fail: (error) => {
+    empty.value = error instanceof Error ? error.message : String(error);
+    shown.value = null;
+  },
+});
+
+/** The function that has the code of what is selected: the nearest caller that is not inlined itself. */
+async function linkedFunction({ session: asked, functionId, callNode }: Question, signal: AbortSignal): Promise<number | null> {
+  const own = query.peek();
+  if (callNode === null || own.direction !== "callees" || own.inlines === "merged") {
+    return functionId;
+  }
+  const path = await asked.call("callTreePath", { query: own, callNode }, { signal });
+  const last = path.flags.length - 1;
+  const isOf = functionId === null || path.functionId[last] === functionId;
+  const at = path.flags.findLastIndex((flags) => (flags & Flag.Inlined) === 0);
+  const found = isOf ? path.functionId[at] : undefined;
+  return found === undefined || found === NONE ? functionId : found;
+}
+
+/** Asks while the view is in sight; the answer ends it. */
+export function followCode(): () => void {
+  const stops = [
+    effect(() => {
+      void namesGeneration.value;
+      const asked = session.value;
+      if (asked !== null && phase.value.kind === "open") {
+        hottest.ask({ session: asked, query: merged.value });
+      }
+    }),
+    effect(() => {
+      void namesGeneration.value;
+      const asked = session.value;
+      const { functionId = null, callNode = null } = selection.value ?? {};
+      if (asked === null || phase.value.kind !== "open") {
+        answers.drop();
+        return;
+      }
+      const isNone = functionId === null && callNode === null;
+      const first = hottest.newest.value === null ? undefined : hottest.row(0);
+      const hot = first?.columns.functionId[first.index];
+      if (isNone && hot === undefined) {
+        shown.value = null;
+        return;
+      }
+      answers.ask({ session: asked, query: merged.value, functionId: isNone ? (hot ?? null) : functionId, callNode });
+    }),
+    effect(() => {
+      void keptSources.value;
+      const [asked, of] = [session.value, file.value];
+      if (asked !== null && of !== null) {
+        findSource(asked, of).catch(() => {});
+      }
+    }),
+  ];
+  return () => {
+    stops.forEach((stop) => stop());
+    answers.drop();
+    hottest.drop();
+  };
+}
+
+// What is chosen ------------------------------------------------------------------------------------------------------
+
+export type Chosen =
+  | { kind: "line"; file: number; line: number }
+  | { kind: "instruction"; at: number }
+  | { kind: "level"; level: number; at: number };
+
+export const chosen = signal<Chosen | null>(null);
+
+/** Levels of inlining that are folded. */
+export const closed = signal<ReadonlySet<number>>(new Set());
+
+/** The number of the file that the user wants to see. */
+export const chosenFile = signal<number | null>(null);
+
+export const fileNumber = computed(() => {
+  const of = shown.value?.listing ?? null;
+  return of === null ? null : (chosenFile.value ?? ownFile(of));
+});
+
+/** The file that is shown. */
+export const file = computed(() => {
+  const number = fileNumber.value;
+  return number === null ? null : (shown.value?.listing.files[number] ?? null);
+});
+
+export const text = computed(() => (file.value === null ? null : (sourceTexts.value.get(keyOf(file.value)) ?? null)));
+
+export const instructionRows = computed(() => (shown.value === null ? [] : codeRows(shown.value.listing, closed.value)));
+
+export const lineRows = computed(() => {
+  const [of, number] = [shown.value?.listing ?? null, fileNumber.value];
+  return of === null || number === null ? [] : sourceRows(of, number, text.value?.kind === "here" ? text.value.lines : null);
+});
+
+/** Rows by their numbers: the chosen one, and those of the other pane that belong to it. */
+export const marks = computed<{ code: ReadonlySet<number>; lines: ReadonlySet<number> }>(() => {
+  const [of, at] = [shown.value?.listing ?? null, chosen.value];
+  if (of === null || at === null) {
+    return { code: new Set(), lines: new Set() };
+  }
+  const place = at.kind === "line" ? at : { file: of.file[at.at] ?? NONE, line: of.line[at.at] ?? 0 };
+  const isLine = place.file === fileNumber.value ? place.line : 0;
+  const line = lineRows.value.findIndex((row) => row.line === isLine);
+  const isMarked = (row: CodeRow): boolean => {
+    switch (at.kind) {
+      case "line":
+        return row.kind === "instruction" && of.line[row.at] === at.line && of.file[row.at] === at.file;
+      case "instruction":
+        return row.kind === "instruction" && row.at === at.at;
+      case "level":
+        return row.kind === "level" && row.level === at.level;
+    }
+  };
+  return {
+    code: new Set(instructionRows.value.flatMap((row, index) => (isMarked(row) ? [index] : []))),
+    lines: new Set(line === -1 || at.kind === "level" ? [] : [line]),
+  };
+});
+
+export function chooseLine(line: number): void {
+  const number = fileNumber.peek();
+  if (number !== null) {
+    chosen.value = { kind: "line", file: number, line };
+  }
+}
+
+export function chooseRow(row: CodeRow): void {
+  const of = shown.peek()?.listing;
+  const number = of?.file[row.at] ?? NONE;
+  batch(() => {
+    chosen.value = row.kind === "level" ? { kind: "level", level: row.level, at: row.at } : { kind: "instruction", at: row.at };
+    if (row.kind === "instruction" && number !== NONE) {
+      chosenFile.value = number;
+    }
+  });
+}
+
+/** Both panes begin where most samples ended. */
+function chooseHottest(): void {
+  const lines = shown.peek()?.listing.lines ?? [];
+  const heaviest = lines.reduce((most, { weight }) => Math.max(most, weight), 0);
+  const hot = heaviest === 0 ? undefined : lines.find(({ weight }) => weight === heaviest);
+  chosenFile.value = hot?.file ?? null;
+  chosen.value = hot === undefined ? null : { kind: "line", file: hot.file, line: hot.line };
+}
+
+/** Goes where a jump or a call within the function leads; folds a level, or unfolds it. */
+export function enterRow(row: CodeRow): void {
+  if (row.kind === "level") {
+    const next = new Set(closed.peek());
+    if (!next.delete(row.level)) {
+      next.add(row.level);
+    }
+    closed.value = next;
+    return;
+  }
+  const to = shown.peek()?.listing.goesTo[row.at] ?? NONE;
+  if (to !== NONE) {
+    batch(() => {
+      closed.value = new Set();
+      chooseRow({ kind: "instruction", at: to });
+    });
+  }
+}
+
+/** Chooses the next hot line of all files, or the one before; where no line is known, instructions. */
+export function stepHot(way: "next" | "previous"): void {
+  const of = shown.peek()?.listing;
+  if (of === undefined) {
+    return;
+  }
+  const at = chosen.peek();
+  if (of.lines.length === 0) {
+    const rows = Array.from(of.weight, (weight) => ({ weight }));
+    const next = nextHot({ self: of.whole, lines: rows }, at?.kind === "instruction" ? at.at : null, way);
+    if (next !== null) {
+      chooseRow({ kind: "instruction", at: next });
+    }
+    return;
+  }
+  const place = at === null ? null : at.kind === "line" ? at : { file: of.file[at.at] ?? NONE, line: of.line[at.at] ?? 0 };
+  const from = place === null ? -1 : of.lines.findIndex(({ file: number, line }) => number === place.file && line === place.line);
+  const next = nextHot({ self: of.whole, lines: of.lines }, from === -1 ? null : from, way);
+  const line = next === null ? undefined : of.lines[next];
+  if (line !== undefined) {
+    batch(() => {
+      chosenFile.value = line.file;
+      chosen.value = { kind: "line", file: line.file, line: line.line };
+    });
+  }
+}
+
+/** What shares are of. */
+export const whole = computed(() =>
+  base.value === "function" ? (shown.value?.listing.whole.weight ?? 0) : (hottest.newest.value?.allTotal ?? 0),
+);
+
+/** A row's heat is of its function, whatever its share is of. */
+export function shareOfFunction(weight: number): number {
+  return share(weight, shown.value?.listing.whole.weight ?? 0);
+}

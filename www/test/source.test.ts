@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { CodePiece, HotLines, TextColumn } from "../src/session/types.ts";
+import { NONE } from "../src/session/types.ts";
+import { candidates, codeRows, listingOf, listingOfHot, ownFile, sourceRows } from "../src/views/source/listing.ts";
+
+function column(...texts: string[]): TextColumn {
+  let end = 0;
+  const ends = texts.map((text) => (end += new TextEncoder().encode(text).length));
+  return { texts: new TextEncoder().encode(texts.join("")), ends: Uint32Array.from(ends) };
+}
+
+/** Four instructions, of which the second and third are inlined from a header; the last jumps to the first. */
+function piece(startInFile: bigint): CodePiece {
+  return {
+    ...{ dso: 3, startInFile, bytes: 12, taken: 2, samples: 10, weight: 100 },
+    starts: Uint32Array.of(0, 4, 6, 9),
+    instructions: column("push rbp", "nop", "", "jmp 0x1000"),
+    target: Uint32Array.of(NONE, NONE, NONE, 0),
+    goesTo: Uint32Array.of(NONE, NONE, NONE, 0),
+    targets: column("größe"),
+    files: column("/src/sea.c", "/src/swell.h"),
+    md5s: [null, Uint8Array.of(1, 2)],
+    functions: column("swell"),
+    inlined: Uint32Array.of(NONE, 0, 0, NONE),
+    file: Uint32Array.of(0, 1, 1, 0),
+    line: Uint32Array.of(7, 2, 3, 9),
+    instructionSamples: Float64Array.of(1, 0, 9, 0),
+    instructionWeight: Float64Array.of(10, 0, 90, 0),
+    lineFile: Uint32Array.of(0, 0, 1, 1),
+    lineNumber: Uint32Array.of(7, 9, 2, 3),
+    lineSamples: Float64Array.of(1, 0, 0, 9),
+    lineWeight: Float64Array.of(10, 0, 0, 90),
+  };
+}
+
+const whole = { samples: 20, weight: 200 };
+const listing = listingOf([{ pieces: [piece(0x1000n), piece(0xffff_ffff_8000_0000n)], ended: null }], whole);
+
+test("pieces of a function are one listing, with the name of what a jump leads to", () => {
+  const rows = Array.from({ length: listing.count }, (_, at) => `${listing.address(at)} ${listing.text(at)}`);
+  const own = (start: bigint): string[] =>
+    [
+      [0n, "push rbp"],
+      [4n, "nop"],
+      [6n, "(bad)"],
+      [9n, "jmp 0x1000 <größe>"],
+    ].map(([at, text]) => `${(start + BigInt(at as bigint)).toString(16)} ${text}`);
+  assert.deepEqual(rows, [...own(0x1000n), ...own(0xffff_ffff_8000_0000n)]);
+  assert.deepEqual([...listing.goesTo], [NONE, NONE, NONE, 0, NONE, NONE, NONE, 4]);
+  // Lines of both are added up.
+  assert.deepEqual(
+    listing.lines.map(({ file, line, weight }) => [listing.files[file]?.path, line, weight]),
+    [
+      ["/src/sea.c", 7, 20],
+      ["/src/sea.c", 9, 0],
+      ["/src/swell.h", 2, 0],
+      ["/src/swell.h", 3, 180],
+    ],
+  );
+  assert.deepEqual(
+    listing.files.map(({ weight }) => weight),
+    [20, 180],
+  );
+  assert.equal(listing.files[ownFile(listing) ?? -1]?.path, "/src/sea.c");
+});
+
+test("instructions stand below what they are of, which can be folded", () => {
+  const words = (closed: number[]): string[] =>
+    codeRows(listing, new Set(closed)).map((row) => (row.kind === "level" ? `level ${row.level}` : String(row.at)));
+  assert.deepEqual(words([]), ["level 0", "0", "level 1", "1", "2", "level 2", "3", "4", "level 3", "5", "6", "level 4", "7"]);
+  assert.deepEqual(words([1, 3]), ["level 0", "0", "level 1", "level 2", "3", "4", "level 3", "level 4", "7"]);
+});
+
+test("a file whose text is not here has its lines with code, and code behind its end is told", () => {
+  const rows = (texts: string[] | null): unknown[] =>
+    sourceRows(listing, 0, texts).map(({ line, text, of }) => [line, text, of?.weight ?? null]);
+  assert.deepEqual(rows(null), [
+    [7, null, 20],
+    [9, null, 0],
+  ]);
+  const seven = ["a", "b", "c", "d", "e", "f", "g"];
+  assert.deepEqual(rows(seven).slice(5), [
+    [6, "f", null],
+    [7, "g", 20],
+    [9, null, 0],
+  ]);
+});
+
+test("what a link tells is a listing of hot rows", () => {
+  const nothing = { samples: 0, weight: 0 };
+  const hot: HotLines = {
+    self: { samples: 3, weight: 30 },
+    lines: [
+      { file: "/src/sea.c", line: 7, samples: 2, weight: 20, inlined: nothing, text: "  go();" },
+      { file: null, line: null, samples: 1, weight: 10, inlined: nothing, text: null },
+    ],
+    instructions: [
+      { address: "0x10", line: 7, lineRow: 0, samples: 2, weight: 20, inlined: nothing, text: "call 0x20" },
+      { address: "0x18", line: null, lineRow: 1, samples: 1, weight: 10, inlined: nothing, text: null },
+    ],
+    leftOut: nothing,
+    instructionsLeftOut: nothing,
+  };
+  const told = listingOfHot(hot);
+  assert.deepEqual([told.address(0), told.text(0), told.line[0], told.file[0]], ["10", "call 0x20", 7, 0]);
+  assert.deepEqual([told.address(1), told.text(1), told.line[1], told.file[1]], ["18", "", 0, NONE]);
+  assert.deepEqual(
+    codeRows(told, new Set()).map(({ kind }) => kind),
+    ["instruction", "instruction"],
+  );
+  assert.deepEqual(
+    sourceRows(told, 0, null).map(({ line, text }) => [line, text]),
+    [[7, "  go();"]],
+  );
+});
+
+test("files are looked for by how much of their path is the same", () => {
+  const paths = ["/other/sea.c", "/home/me/proj/src/sea.c", "/home/me/proj/lib/src/sea.c", "/src/sea.h", "/seasea.c"];
+  const found = candidates("/build/proj/./src/sea.c", paths).map(({ at, parts }) => [at, parts]);
+  assert.deepEqual(found, [
+    [1, 3],
+    [2, 2],
+    [0, 1],
+  ]);
+  assert.deepEqual(candidates("sea.c", ["/x/tides.c"]), []);
+});
