@@ -57,8 +57,8 @@ beforeScenes(async () => {
 
 afterScenes(() => parts.end());
 
-async function open({ files = [program], ...options } = {}) {
-  const tab = await Tab.open(`${host}#s2&view=source`, options);
+async function open({ files = [program], fragment = "#s2&view=source", ...options } = {}) {
+  const tab = await Tab.open(`${host}${fragment}`, options);
   await tab.drop(recording, ...files);
   await tab.page.locator(".file-name", { hasText: "tides.perf.data" }).waitFor();
   if (files.length > 0) await tab.status("tides", "matched");
@@ -203,7 +203,20 @@ describe("source and assembly", () => {
     await eventually(async () => assert.equal(Number(await assembly(page).getAttribute("aria-rowcount")), rows));
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => document.querySelector(".hot-assembly .row.selected") === null);
-    // Keys lead to the view from any other.
+    // The address says which function.
+    await choose(tab, "order_by_height");
+    const fragment = await eventually(async () => {
+      const hash = await page.evaluate(() => location.hash);
+      assert.match(hash, /view=source&.*lines=order_by_height;0/);
+      return hash;
+    });
+    const again = await open({ fragment });
+    await again.page.getByRole("grid", { name: "Instructions of order_by_height" }).waitFor();
+    await again.close();
+    // Keys lead to the view from any other; callers and callees stay what stands beside the functions.
+    await page.keyboard.press("3");
+    await page.getByRole("combobox", { name: "Show as" }).waitFor();
+    await eventually(async () => assert.ok(!(await page.evaluate(() => location.hash)).includes("lines=")));
     await page.keyboard.press("2");
     await tab.tree().waitFor();
     await page.keyboard.press("5");

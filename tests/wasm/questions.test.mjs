@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
 import { ask, askCompared, facade, offer, nameFrames, open } from "./session.mjs";
 
 const sample = (name) => fileURLToPath(new URL(`../../www/sample/${name}.xz`, import.meta.url));
@@ -17,6 +18,14 @@ const ranged = { ...query, steps: [{ kind: "collapse-recursion" }] };
 const window = { root: 0, widthPx: 1000, minPx: 0.5, search: "mill" };
 const [first] = ask(session, "functions", { query, order: { key: "self", direction: "descending" }, from: 0, to: 1 }).functionId;
 const named = ask(session, "functionRef", { functionId: first });
+const merged = { ...query, inlines: "merged" };
+const [linked] = ask(session, "functions", {
+  query: merged,
+  order: { key: "self", direction: "descending" },
+  from: 0,
+  to: 1,
+}).functionId;
+const ofLinker = ask(session, "functionRef", { functionId: linked });
 const thread = ask(session, "tasks", { event: 0 }).processes[0].threads[0].tid;
 const dropping = { ...query, steps: [{ kind: "drop", function: named }] };
 
@@ -43,7 +52,7 @@ const questions = [
   ["timeOrder", { query, window: { ...window, thread, start: 0, end: 1e9 } }, (it) => it.distance > 0],
   ["sandwich", { query, function: named }, (it) => it.functionId === first],
   ["hotLines", { query, function: named }, (it) => it.instructions.length > 0],
-  ["codeHeat", { query, function: named }, ([it]) => it.addresses instanceof BigUint64Array && it.samples.length > 0],
+  ["codeHeat", { query, function: ofLinker }, ([it]) => it.addresses instanceof BigUint64Array && it.samples.length > 0],
   ["search", { query, text: "mill" }, (it) => it.problem === null],
   ["search", { query, text: "/(/" }, (it) => typeof it.problem === "string"],
   ["shown", { query }, (it) => it !== null],
@@ -69,7 +78,7 @@ const questions = [
 for (const [question, args, isRight] of questions) {
   test(`question: ${question}`, () => {
     const answer = ask(session, question, args);
-    assert.ok(isRight(answer), JSON.stringify(answer)?.slice(0, 400));
+    assert.ok(isRight(answer), inspect(answer).slice(0, 400));
   });
 }
 

@@ -53,7 +53,7 @@ export interface ViewState {
   /** Those that it shows below. */
   pinned: readonly number[];
   comparison: ComparisonState | null;
-  /** The function whose lines stand beside the functions; null while callers and callees do. */
+  /** The function whose lines stand beside the functions, or whose code is shown; null while callers and callees do. */
   lines: FunctionRef | null;
 }
 

@@ -5,11 +5,12 @@ import { dataBlock } from "../../session/data_block.ts";
 import type { Session } from "../../session/client.ts";
 import type { FunctionRef, FunctionRows, Query, SandwichFacts } from "../../session/types.ts";
 import { Flag, NONE } from "../../session/types.ts";
-import { namesGeneration, phase, query, selection, session } from "../../state/app.ts";
+import { linesOf, namesGeneration, phase, query, selection, session } from "../../state/app.ts";
+import { amendStep } from "../../state/history.ts";
 import { recall, remember } from "../../state/storage.ts";
 import { latest } from "../latest.ts";
 import { LoadedRows } from "../rows/loaded_rows.ts";
-import { isForcedName, nextHot } from "../sandwich/lines/hot_lines.ts";
+import { isForcedName, isSameFunction, nextHot } from "../sandwich/lines/hot_lines.ts";
 import { share } from "../words.ts";
 import type { CodeRow, Listing } from "./listing.ts";
 import { codeRows, listingOf, listingOfHot, ownFile, sourceRows } from "./listing.ts";
@@ -53,6 +54,8 @@ interface Question {
   query: Query;
   functionId: number | null;
   callNode: number | null;
+  /** What an address says, where nothing is selected. */
+  reference: FunctionRef | null;
 }
 
 type Found = Shown | string;
@@ -60,8 +63,8 @@ type Found = Shown | string;
 const answers = latest<Question, Found>({
   ask: async (question, { signal }) => {
     const { session: asked, query: of } = question;
-    const functionId = await linkedFunction(question, signal);
-    const reference = functionId === null ? null : await asked.call("functionRef", { functionId }, { signal });
+    const functionId = question.reference === null ? await linkedFunction(question, signal) : null;
+    const reference = functionId === null ? question.reference : await asked.call("functionRef", { functionId }, { signal });
     if (reference === null) {
       return "Select a function to see its code.";
     }
@@ -93,7 +96,7 @@ const answers = latest<Question, Found>({
       const before = shown.peek();
       shown.value = typeof found === "string" ? null : found;
       empty.value = typeof found === "string" ? found : null;
-      if (JSON.stringify(before?.reference) !== JSON.stringify(shown.value?.reference)) {
+      if (!isSameFunction(before?.reference ?? null, shown.value?.reference ?? null)) {
         closed.value = new Set();
         chosenFile.value = null;
         chooseHottest();
@@ -139,13 +142,23 @@ export function followCode(): () => void {
         return;
       }
       const isNone = functionId === null && callNode === null;
+      const reference = isNone ? linesOf.peek() : null;
       const first = hottest.newest.value === null ? undefined : hottest.row(0);
       const hot = first?.columns.functionId[first.index];
-      if (isNone && hot === undefined) {
+      if (isNone && reference === null && hot === undefined) {
         shown.value = null;
         return;
       }
-      answers.ask({ session: asked, query: merged.value, functionId: isNone ? (hot ?? null) : functionId, callNode });
+      answers.ask({ session: asked, query: merged.value, functionId: isNone ? (hot ?? null) : functionId, callNode, reference });
+    }),
+    // The address says which function, once somebody has chosen one.
+    effect(() => {
+      const reference = shown.value?.reference ?? null;
+      if (reference !== null && selection.value !== null && !isSameFunction(linesOf.peek(), reference)) {
+        amendStep(() => {
+          linesOf.value = reference;
+        });
+      }
     }),
     effect(() => {
       void keptSources.value;
@@ -155,10 +168,17 @@ export function followCode(): () => void {
       }
     }),
   ];
+  const before = linesOf.peek();
   return () => {
     stops.forEach((stop) => stop());
     answers.drop();
     hottest.drop();
+    // Elsewhere it would say that lines take the place of callers and callees.
+    if (!isSameFunction(linesOf.peek(), before) && isSameFunction(linesOf.peek(), shown.peek()?.reference ?? null)) {
+      amendStep(() => {
+        linesOf.value = before;
+      });
+    }
   };
 }
 
