@@ -8,7 +8,8 @@
 
 pub use perftab_dsos::{Dso, Dsos};
 pub use perftab_images::{
-    AddressNames, AdmittedFile, CodeTable, FileNumber, Finding, ForcedAddresses, ForcedFile,
-    FunctionNumber, Images, InsistedFile, LostInlines, MatchedFile, MatchedNames, MatchedObjects,
-    NameAnswer, NameRequest, NamedLevel, Offer, OfferStep, Outcome, Ticket, UnwindTables,
+    AddressNames, AdmittedFile, CodeTable, CompiledSource, FileNumber, Finding, ForcedAddresses,
+    ForcedFile, FunctionNumber, Images, InsistedFile, LostInlines, MatchedFile, MatchedNames,
+    MatchedObjects, NameAnswer, NameRequest, NamedLevel, Offer, OfferStep, Outcome, Ticket,
+    UnwindTables,
 };

@@ -247,6 +247,17 @@ describe("source and assembly", () => {
     await tab.close();
   });
 
+  scene("a38 perftab view hands out the source that the code on its machine was made of", async () => {
+    const tab = await Tab.open(`${await parts.view(recording)}#s2&view=source`, { browser: "own" });
+    const { page } = tab;
+    await choose(tab, "rolling_sea");
+    await page.locator(".part-head", { hasText: `${source}, checked against the MD5` }).waitFor();
+    const selected = lines(page).locator(".row.selected");
+    const line = Number(await selected.locator(".line").innerText());
+    assert.equal((await selected.locator(".code").innerText()).trim(), readFileSync(source, "utf8").split("\n")[line - 1].trim());
+    await tab.close();
+  });
+
   scene(
     "a38 of 20,000 instructions and 50,000 lines there are elements for what is in sight",
     async () => {

@@ -198,7 +198,7 @@ impl CompiledSource<'_> {
 }
 
 /// A source file's bytes, and when it was changed.
-fn readable(path: &Path) -> Option<(Vec<u8>, Option<SystemTime>)> {
+pub fn readable(path: &Path) -> Option<(Vec<u8>, Option<SystemTime>)> {
     if !path.is_absolute() || !is_called_as_source(path) {
         return None;
     }

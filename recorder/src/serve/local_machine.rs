@@ -15,13 +15,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use anyhow::Context;
 use perftab_core::session::{CodeWanted, RecordedFile, RecordedFiles};
-use perftab_core::{CodeTable, CompanionId, ContentHash, DsoKind, Identity, stamped_kallsyms};
+use perftab_core::{
+    CodeTable, CompanionId, ContentHash, DsoKind, Identity, Svma, stamped_kallsyms,
+};
+use perftab_listing::source::OtherSource;
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
 
 use super::kept_files::{Asked, KeptFiles};
 use super::route::LocalFile;
+use super::sources::{self, FoundSource};
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::Artifact;
 use crate::images::companions::{Companions, GivenCompanions};
@@ -148,6 +152,13 @@ impl LocalMachine {
             Some(read)
         })?;
         companions.open(id, &self.named.companions, self.places.as_ref())
+    }
+
+    /// The source file that the code at an address of a build was made of; `None` if it is not here.
+    pub fn source(&self, id: BuildId, address: Svma) -> Option<Result<FoundSource, OtherSource>> {
+        // Sources are none of what the user named.
+        self.places.as_ref()?;
+        sources::find(&self.open(id, Holding::Dwarf)?, id, address)
     }
 
     fn companions(&self) -> MutexGuard<'_, HashMap<BuildId, Arc<Companions>>> {

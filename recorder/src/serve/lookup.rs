@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
-use perftab_core::CodeTable;
 use perftab_core::session::{CodeWanted, RecordedFiles};
+use perftab_core::{CodeTable, Svma};
 use perftab_perfdata::format::BuildId;
 use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
@@ -21,6 +21,7 @@ use super::kept_files::{Asked, KeptFile};
 use super::local_machine::{LocalMachine, ServedFile};
 use super::reply;
 use super::route::LocalFile;
+use super::sources::FoundSource;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Patience, Receiver, ServerOutcome};
 use crate::input::Input;
@@ -129,6 +130,20 @@ pub async fn answer_local(
         }
         Ok(Asked::Absent) => reply::refusal(StatusCode::NOT_FOUND, "this machine does not have it"),
         Err(error) => failed(&unreadable(&error)),
+    }
+}
+
+/// Answers a request for the source file of some code.
+pub async fn answer_source(lookup: &Arc<Lookup>, id: BuildId, address: Svma) -> Response<Body> {
+    let lookup = Arc::clone(lookup);
+    let find = move || lookup.local_machine.source(id, address);
+    match tokio::task::spawn_blocking(find).await {
+        Ok(Some(Ok(FoundSource { bytes, modified }))) => {
+            reply::modified(reply::octets(bytes), modified)
+        }
+        Ok(Some(Err(other))) => reply::refusal(StatusCode::CONFLICT, &other.to_string()),
+        Ok(None) => reply::refusal(StatusCode::NOT_FOUND, "this machine does not have it"),
+        Err(error) => failed(&error.to_string()),
     }
 }
 

@@ -13,6 +13,7 @@ mod page_part;
 mod range;
 mod reply;
 mod route;
+mod sources;
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -170,6 +171,7 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
         Ok(Route::Profile { index, part }) => profile(&server, index, part, header(header::RANGE)),
         Ok(Route::Files { index }) => files(&server, index, body).await,
         Ok(Route::Code { index }) => code(&server, index, body).await,
+        Ok(Route::Source(id, address)) => lookup::answer_source(&server.lookup, id, address).await,
         Ok(Route::Debuginfod(id, artifact)) => {
             lookup::answer(&server.lookup, id, artifact, header(header::RANGE)).await
         }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
+use std::time::SystemTime;
 
 use axum::body::Body;
 use axum::http::header::{self, HeaderName, HeaderValue};
@@ -119,6 +120,16 @@ pub fn stream(
 /// An answer with the tag that `If-Match` may name.
 pub fn tagged(mut response: Response<Body>, tag: &str) -> Response<Body> {
     set(&mut response, header::ETAG, tag.to_owned());
+    response
+}
+
+/// An answer with the time of a file, in milliseconds since 1970.
+pub fn modified(mut response: Response<Body>, time: Option<SystemTime>) -> Response<Body> {
+    let since = time.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    if let Some(since) = since {
+        let name = HeaderName::from_static("perftab-modified");
+        set(&mut response, name, since.as_millis().to_string());
+    }
     response
 }
 

@@ -1,7 +1,7 @@
 //! From a request's path to what it asks for. Pure: what is refused here has touched no file.
 
 use axum::http::Method;
-use perftab_core::{CompanionId, ContentHash};
+use perftab_core::{CompanionId, ContentHash, Svma};
 use perftab_perfdata::format::BuildId;
 
 use super::page_part::PagePart;
@@ -34,6 +34,8 @@ pub enum Route {
         /// As in [`Route::Profile`].
         index: usize,
     },
+    /// The source file that code of a build was made of, at an address of its file.
+    Source(BuildId, Svma),
     /// A file of a build, from this machine or a server.
     Debuginfod(BuildId, Artifact),
     /// A file of this machine. Nobody else is asked.
@@ -73,6 +75,9 @@ impl Route {
         }
         if let Some(rest) = path.strip_prefix("/local/") {
             return local(rest).map(Self::Local);
+        }
+        if let Some(rest) = path.strip_prefix("/source/") {
+            return source(rest);
         }
         match path {
             "/" => Ok(Self::Page),
@@ -125,6 +130,15 @@ fn build(rest: &str) -> Result<(BuildId, Artifact), RouteError> {
         _ => return Err(RouteError::Unknown),
     };
     Ok((id, artifact))
+}
+
+/// `ID/ADDRESS`, both in hex digits.
+fn source(rest: &str) -> Result<Route, RouteError> {
+    let (id, address) = rest.split_once('/').ok_or(RouteError::Unknown)?;
+    let is_hex = !address.is_empty() && address.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let address = u64::from_str_radix(address, 16).ok().filter(|_| is_hex);
+    let address = address.ok_or(RouteError::Refused("an address is up to 16 hex digits"))?;
+    Ok(Route::Source(build_id(id)?, Svma(address)))
 }
 
 fn build_id(digits: &str) -> Result<BuildId, RouteError> {

@@ -30,6 +30,7 @@ mod script;
 mod serve_debuginfod;
 mod serve_guard;
 mod serve_profiles;
+mod serve_sources;
 mod stacks_like_peers;
 mod symbols;
 mod tasks;

@@ -36,6 +36,8 @@ export interface SourceFile {
   /** Of what was compiled, where that is known. */
   md5: Uint8Array | null;
   weight: number;
+  /** Code that was made of it, in its file's own addresses: where there is a file. */
+  code: { dso: number; address: bigint } | null;
 }
 
 export interface ListedLine {
@@ -74,12 +76,16 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
     const fileNumbers = allOf(piece.files).map((path, at) => {
       const md5 = piece.md5s[at] ?? null;
       // One path may stand for what was compiled from two contents.
-      return files.number(`${md5?.join() ?? ""} ${path}`, () => ({ path, md5, weight: 0 }));
+      return files.number(`${md5?.join() ?? ""} ${path}`, () => ({ path, md5, weight: 0, code: null }));
     });
     const functionNumbers = allOf(piece.functions).map((name) => functions.number(name, () => name));
     for (let at = 0; at < piece.starts.length; at++) {
       const to = first + at;
       columns.file[to] = fileNumbers[piece.file[at] ?? NONE] ?? NONE;
+      const file = files.all[columns.file[to]];
+      if (file !== undefined) {
+        file.code ??= { dso: piece.dso, address: piece.startInFile + BigInt(piece.starts[at] ?? 0) };
+      }
       columns.inlined[to] = functionNumbers[piece.inlined[at] ?? NONE] ?? NONE;
       const goesTo = piece.goesTo[at] ?? NONE;
       columns.goesTo[to] = goesTo === NONE ? NONE : first + goesTo;
@@ -133,7 +139,7 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
 export function listingOfHot({ self, lines: hotLines, instructions }: HotLines): Listing {
   const files = new Numbered<SourceFile>();
   const fileOf = (path: string | null): number =>
-    path === null ? NONE : files.number(path, () => ({ path, md5: null, weight: 0 }));
+    path === null ? NONE : files.number(path, () => ({ path, md5: null, weight: 0, code: null }));
   const lines = hotLines.flatMap(({ file, line, samples, weight, text }) =>
     file === null || line === null ? [] : [{ file: fileOf(file), line, samples, weight, text }],
   );

@@ -3,9 +3,11 @@
 
 import { batch, signal } from "@preact/signals";
 import type { GivenFile } from "../../open/given.ts";
+import { served } from "../../open/served.ts";
 import { dataBlock } from "../../session/data_block.ts";
 import type { Session } from "../../session/client.ts";
 import { SessionError } from "../../session/client.ts";
+import { dsos } from "../../state/app.ts";
 import { counted, bytes } from "../../state/format.ts";
 import { toast } from "../../state/toasts.ts";
 import type { SourceFile } from "./listing.ts";
@@ -55,7 +57,7 @@ export function isSource({ file: { name } }: GivenFile): boolean {
 export function keepSources(given: readonly GivenFile[]): GivenFile[] {
   const sources = given.filter(isSource);
   if (sources.length > 0) {
-    const added = sources.map(({ file, folder }) => ({ path: `${folder}/${file.name}`, file }));
+    const added = sources.map(({ file, folder }) => ({ path: folder === "" ? file.name : `${folder}/${file.name}`, file }));
     const paths = new Set(added.map(({ path }) => path));
     batch(() => {
       kept.value = [...added, ...kept.peek().filter(({ path }) => !paths.has(path))].slice(0, MOST_FILES);
@@ -90,7 +92,39 @@ export async function findSource(session: Session, of: SourceFile): Promise<void
   }
 }
 
-async function look(session: Session, { path, md5 }: SourceFile, files: readonly KeptFile[]): Promise<SourceText> {
+async function look(session: Session, of: SourceFile, files: readonly KeptFile[]): Promise<SourceText> {
+  const given = await lookAmong(session, of, files);
+  // What somebody gave is what they want to see, also where it is refused.
+  return given.kind === "missing" ? await askMachine(session, of) : given;
+}
+
+/** The machine that `perftab view` runs on may have it: it is told which code is shown, and no path. */
+async function askMachine(session: Session, { path, md5, code }: SourceFile): Promise<SourceText> {
+  const [token, row] = [served.peek()?.token, dsos.peek().find(({ id }) => id === code?.dso)];
+  if (token === undefined || code === null || row?.build_id == null) {
+    return { kind: "missing" };
+  }
+  const address = `/source/${row.build_id}/${code.address.toString(16)}?token=${encodeURIComponent(token)}`;
+  try {
+    const reply = await fetch(address, { credentials: "omit", referrerPolicy: "no-referrer" });
+    if (reply.status === 409) {
+      return { kind: "refused", from: path, why: (await reply.text()).trim() };
+    }
+    if (!reply.ok) {
+      return { kind: "missing" };
+    }
+    const lastModified = Number(reply.headers.get("perftab-modified") ?? 0);
+    return await read(session, { path, file: new File([await reply.blob()], path, { lastModified }) }, md5);
+  } catch (error) {
+    if (error instanceof TypeError) {
+      // It has ended.
+      return { kind: "missing" };
+    }
+    throw error;
+  }
+}
+
+async function lookAmong(session: Session, { path, md5 }: SourceFile, files: readonly KeptFile[]): Promise<SourceText> {
   const found = candidates(
     path,
     files.map((each) => each.path),
@@ -116,8 +150,7 @@ async function look(session: Session, { path, md5 }: SourceFile, files: readonly
   return refused;
 }
 
-async function read(session: Session, { path, file }: KeptFile, md5: Uint8Array | null): Promise<SourceText> {
-  const from = path.replace(/^\//, "");
+async function read(session: Session, { path: from, file }: KeptFile, md5: Uint8Array | null): Promise<SourceText> {
   if (file.size > MAX_SOURCE) {
     return { kind: "refused", from, why: `it has ${bytes(file.size)}, and no source file is longer than ${bytes(MAX_SOURCE)}` };
   }

@@ -1,0 +1,118 @@
+//! Source files as `perftab view` hands them to its page: those that the debug information of a build names, and of these
+//! only regular files that are called as sources are.
+
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::folder::TestFolder;
+use perftab_tests::servers::Viewer;
+
+const ID: &str = "50c350c350c350c350c350c350c350c350c350c3";
+
+/// What a hostile binary may name, and how its function is called here.
+const HOSTILE: [(&str, &str); 9] = [
+    ("shadow", "/etc/shadow"),
+    ("climbing", "../../x.c"),
+    ("device", "/dev/zero"),
+    ("secret", "HERE/secret"),
+    ("pipe", "HERE/pipe.c"),
+    ("link", "HERE/link.c"),
+    ("endless", "HERE/endless.c"),
+    ("huge", "HERE/huge.c"),
+    ("folder", "HERE/folder.c"),
+];
+
+fn ends_well(program: &str, arguments: &[&str], folder: &TestFolder) {
+    let status = Command::new(program).args(arguments).current_dir(&**folder).exit_status();
+    assert!(status.expect(program).success(), "{program} {arguments:?}");
+}
+
+/// Compiles a program whose functions say that they are of these files.
+fn compiled(folder: &TestFolder) -> String {
+    let here = folder.to_str().expect("UTF-8");
+    let function = |name: &str| {
+        format!("__attribute__((noinline)) int {name}_code(int x) {{ return x * 3 + 1; }}\n")
+    };
+    let mut text = function("own");
+    for (name, path) in HOSTILE {
+        let path = path.replace("HERE", here);
+        text += &format!("#line 1 \"{path}\"\n{}", function(name));
+    }
+    text += "int main(void) { return 0; }\n";
+    let source = folder.write("own.c", text.as_bytes());
+    let id = format!("-Wl,--build-id=0x{ID}");
+    let source = source.to_str().expect("UTF-8");
+    ends_well("gcc", &["-g", "-O1", &id, source, "-o", "program"], folder);
+    text
+}
+
+/// Addresses of functions in the program's own file.
+fn address_of(function: &str, folder: &TestFolder) -> String {
+    let listing = Command::new("nm").arg("program").current_dir(&**folder).ended().expect("nm");
+    let listing = String::from_utf8(listing.stdout).expect("UTF-8");
+    let wanted = format!(" {function}_code");
+    let line = listing.lines().find(|line| line.ends_with(&wanted)).expect("a symbol");
+    line.split(' ').next().expect("an address").trim_start_matches('0').to_owned()
+}
+
+#[test]
+fn a_source_is_what_the_debug_information_names_and_nothing_else() {
+    let folder = TestFolder::new();
+    let text = compiled(&folder);
+    folder.write("secret", b"secret");
+    folder.write("huge.c", b"");
+    File::options()
+        .write(true)
+        .open(folder.join("huge.c"))
+        .and_then(|file| file.set_len(17 << 20))
+        .expect("it grows");
+    fs::create_dir(folder.join("folder.c")).expect("a folder");
+    symlink(folder.join("secret"), folder.join("link.c")).expect("a link");
+    symlink("/dev/zero", folder.join("endless.c")).expect("a link");
+    ends_well("mkfifo", &["pipe.c"], &folder);
+    let program = folder.join("program");
+    let program = program.to_str().expect("UTF-8");
+    let viewer = Viewer::start(&["--image", program]);
+    let asked =
+        |function: &str| viewer.get(&format!("/source/{ID}/{}", address_of(function, &folder)));
+
+    let own = asked("own");
+    assert_eq!((own.status, own.body.as_slice()), (200, text.as_bytes()));
+    let modified = fs::metadata(folder.join("own.c")).and_then(|it| it.modified()).expect("a time");
+    let since = modified.duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    assert_eq!(own.header("perftab-modified"), since.as_millis().to_string());
+    for (name, path) in HOSTILE {
+        let arguments = ["-e", "program", &address_of(name, &folder)];
+        let line = Command::new("addr2line").args(arguments).current_dir(&*folder).ended();
+        let line = String::from_utf8(line.expect("addr2line").stdout).expect("UTF-8");
+        let file = path.rsplit('/').next().expect("a name");
+        assert!(line.contains(&format!("/{file}:1")), "{path} is named: {line}");
+        let answer = asked(name);
+        assert_eq!(
+            (answer.status, answer.text().contains("does not have it")),
+            (404, true),
+            "{path}"
+        );
+    }
+
+    // What was changed after the binary is another file.
+    let file = File::options().write(true).open(folder.join("own.c")).expect("it opens");
+    file.set_modified(SystemTime::now() + Duration::from_secs(60)).expect("a time");
+    let changed = asked("own");
+    assert_eq!(changed.status, 409);
+    assert!(changed.text().contains("changed after the binary was built"), "{}", changed.text());
+
+    let address = address_of("own", &folder);
+    let of_others = format!("/source/{}/{address}", ID.replace('5', "6"));
+    assert_eq!(viewer.get(&of_others).status, 404);
+    for path in ["/etc/passwd", "..%2f..%2fx", "+10", "0x10", "11112222333344445", ""] {
+        let status = viewer.get(&format!("/source/{ID}/{path}")).status;
+        assert!([400, 404].contains(&status), "{path}: {status}");
+    }
+    // Nothing but what is named may be looked at.
+    let viewer = Viewer::start(&["--image", program, "--no-local"]);
+    assert_eq!(viewer.get(&format!("/source/{ID}/{address}")).status, 404);
+}
