@@ -228,9 +228,8 @@ describe("source and assembly", () => {
     const tab = await open();
     const { page } = tab;
     await tab.view(/Flame graph/);
-    await tab.select("lift_droplet");
-    await page.keyboard.press("Escape");
-    await tab.view(/Source/);
+    const panel = await tab.select("lift_droplet");
+    await panel.getByRole("button", { name: "Source", exact: true }).click();
     await page.getByRole("grid", { name: "Instructions of rolling_sea" }).waitFor();
     await tab.close();
   });
@@ -255,6 +254,19 @@ describe("source and assembly", () => {
     const selected = lines(page).locator(".row.selected");
     const line = Number(await selected.locator(".line").innerText());
     assert.equal((await selected.locator(".code").innerText()).trim(), readFileSync(source, "utf8").split("\n")[line - 1].trim());
+    await tab.close();
+  });
+
+  scene("a38 perftab view hands out the code of a build whose debug file has none", async () => {
+    const [stripped, debug] = [parts.path("split", "tides"), parts.path("debug", "tides.debug")];
+    run("objcopy", ["--only-keep-debug", program, debug]);
+    run("objcopy", ["--strip-debug", program, stripped]);
+    const recorded = parts.record("split.perf.data", ["-F", "4999"], [stripped, "30"]);
+    const tab = await Tab.open(`${await parts.view(recorded, "--image", debug)}#s2&view=source`, { browser: "own" });
+    const { page } = tab;
+    await choose(tab, "rolling_sea");
+    await page.getByRole("heading", { name: "Assembly" }).waitFor();
+    await assembly(page).locator(".row", { hasText: "lift_droplet inlined" }).first().waitFor();
     await tab.close();
   });
 

@@ -13,6 +13,7 @@ import { ForcedMark, exportedName, isForced } from "../views/forced_name.tsx";
 import { enterCall } from "../views/query_steps.ts";
 import { showLines } from "../views/sandwich/lines/state.ts";
 import { nameClass, share, swatchClass } from "../views/words.ts";
+import { showView } from "./ViewTabs.tsx";
 import { openTransformMenuAt } from "./ContextMenu.tsx";
 import { Copy } from "./Copy.tsx";
 import { Fact } from "./Fact.tsx";
@@ -212,9 +213,14 @@ function Actions({ callNode, name, isFunction }: ActionsProps): JSX.Element {
           </button>
         ))}
       {isFunction && comparison.value === null && (
-        <button type="button" title="Samples by source line and instruction" onClick={() => void showLines()}>
-          Lines
-        </button>
+        <>
+          <button type="button" title="Samples by source line and instruction" onClick={() => void showLines()}>
+            Lines
+          </button>
+          <button type="button" title={withKey("Source beside assembly", "view-source")} onClick={() => showView("source")}>
+            Source
+          </button>
+        </>
       )}
       <Copy text={name} label="Copy name" class="copy-name" />
       <button

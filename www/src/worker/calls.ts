@@ -161,10 +161,16 @@ export class Calls {
       return null;
     },
     listCode: async ({ query, function: of, listing }, { slices }) => {
-      const side = this.#sideOf(this.#open);
+      const session = this.#open;
+      const side = this.#sideOf(session);
       const heat = await this.#asked("codeHeat", { query, function: of }, slices);
       side.checkOpen(slices);
-      return side.listCode(heat, listing, slices);
+      const buildIdOf = (dso: number): string | null => {
+        const of = saidAtOnce(session, "dsoRef", { dso });
+        // A kernel's file does not say what ran.
+        return of?.path.startsWith("/") ? (of.buildId ?? null) : null;
+      };
+      return side.listCode(heat, buildIdOf, listing, slices);
     },
     readSource: ({ file, md5, listing }, { slices }) => this.#sideOf(this.#open).readSource(file, md5, listing, slices),
     nameData: (_, { slices }) => this.#sideOf(this.#open).nameData(slices),

@@ -86,6 +86,11 @@ function queryOf({ token }: Server): string {
   return token === undefined ? "" : `?token=${encodeURIComponent(token)}`;
 }
 
+/** Where the machine of `perftab view` has the code of a build: what is best of one may be a debug file, which has none. */
+export function executableAddress(server: Server, id: string): string {
+  return addressOf(server, id, "executable");
+}
+
 function addressOf(server: Server, id: string, artifact: Artifact): string {
   const { url } = server;
   const query = queryOf(server);

@@ -2,7 +2,7 @@
 
 import type { Images, OfferReport } from "../generated/perftab_web.js";
 import { Offer } from "../generated/perftab_web.js";
-import { companionAddress, fetchDso } from "./debuginfod.ts";
+import { companionAddress, executableAddress, fetchDso } from "./debuginfod.ts";
 import type { GivenFile, ImagesProtocol, LocalFile } from "./images_protocol.ts";
 import { findLocal, sourceOf } from "./local_file.ts";
 import { listCode, readSource } from "./listing.ts";
@@ -40,6 +40,12 @@ export class ImagesCalls {
         (file) => this.#offer(file, (done) => slices.breathe({ stage: "offering", done, total: file.bytes.size })),
         (dso) => this.#images.hasUnwindTables(dso),
       ),
+    executable: async ({ server, id }, slices) => {
+      const file = this.#find(executableAddress(server, id), slices);
+      const breathe = (done: number): Promise<void> => slices.breathe({ stage: "offering", done });
+      const report = file && (await this.#offer({ name: `executable from ${server.host}`, bytes: file }, breathe));
+      return (report?.used.length ?? 0) > 0;
+    },
     companions: ({ server }, slices) => this.#fetchCompanions(server, slices),
     insist: ({ dso, addresses, file }) => {
       const insisted = this.#images.insist(dso, addresses, file.name, sourceOf(file));

@@ -44,6 +44,8 @@ export interface ImagesProtocol {
   fetch: { args: FetchRequest & { unwinds: boolean }; result: FetchOutcome & { found: GivenFile | null } };
   /** Asks the machine of `perftab view` for what debug information names, and offers it; whether any of it is of use. */
   companions: { args: { server: Server }; result: boolean };
+  /** Asks the machine of `perftab view` for the code of a build, and offers it; whether it is of use. */
+  executable: { args: { server: Server; id: string }; result: boolean };
   /** A file that is not the one that ran: what a session is told then. Else what became of it. */
   insist: { args: { dso: number; addresses: BigUint64Array<ArrayBuffer>; file: File }; result: Insisted };
   name: { args: NameRequest; result: NameAnswer };

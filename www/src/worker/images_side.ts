@@ -56,6 +56,8 @@ export class ImagesSide {
   #hasEnded = false;
   /** Where files are from that may name others there. */
   #machine: Server | null = null;
+  /** Builds whose code that was asked for. */
+  readonly #codeAsked = new Set<string>();
   /** By DSO: stops what was asked last. */
   readonly #asking = new Map<number, { ticket: number; abort: AbortController }>();
   /** Questions for names that are not answered. None of them rejects. */
@@ -101,14 +103,32 @@ export class ImagesSide {
   }
 
   /** The code where samples ended, by DSO. */
-  async listCode(heat: readonly DsoHeat[], listing: string, slices: Slices): Promise<ListedCode[]> {
+  async listCode(
+    heat: readonly DsoHeat[],
+    buildIdOf: (dso: number) => string | null,
+    listing: string,
+    slices: Slices,
+  ): Promise<ListedCode[]> {
     const listed: ListedCode[] = [];
     for (const each of heat) {
       // Without a file there is no worker.
-      const isAny = this.#caller !== null;
-      listed.push(isAny ? await this.#call("listCode", { heat: each, listing }, slices) : { pieces: [], ended: "no-code" });
+      const list = (): Promise<ListedCode> | ListedCode =>
+        this.#caller === null ? { pieces: [], ended: "no-code" } : this.#call("listCode", { heat: each, listing }, slices);
+      const found = await list();
+      const isMore = found.ended === "no-code" && (await this.#fetchCode(buildIdOf(each.dso), slices));
+      listed.push(isMore ? await list() : found);
     }
     return listed;
+  }
+
+  /** A debug file names code without having it; whether the machine of `perftab view` has it. */
+  async #fetchCode(id: string | null, slices: Slices): Promise<boolean> {
+    const server = this.#machine;
+    if (server === null || id === null || this.#codeAsked.has(id)) {
+      return false;
+    }
+    this.#codeAsked.add(id);
+    return await this.#call("executable", { server, id }, slices);
   }
 
   /** Compares a source file with what was compiled. */

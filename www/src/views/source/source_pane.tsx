@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { pickFiles } from "../../open/pick.ts";
 import { takeFiles } from "../../open/open.ts";
-import { count, percent } from "../../state/format.ts";
+import { counted, percent } from "../../state/format.ts";
 import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
 import { withoutLines } from "../sandwich/lines/lines_pane.tsx";
 import { heatStep } from "../sandwich/lines/hot_lines.ts";
@@ -122,7 +122,7 @@ function WithoutText({ rows }: { rows: readonly SourceRow[] }): JSX.Element | nu
   const words =
     known?.kind === "refused"
       ? `${known.from}: ${known.why}.`
-      : `${count(rows.length)} lines have code. Their text is in ${of.path}: drop that file here, or the folder that has it.`;
+      : `${counted(rows.length, "line has", "lines have")} code. The text is in ${of.path}: drop that file here, or the folder that has it.`;
   const take = (what: "files" | "folder"): void => void pickFiles(what).then(takeFiles);
   return (
     <p class="lines-note source-note" role="note">

@@ -191,6 +191,9 @@ export function withoutLines({ dso, dsoId, dsoStatus }: SandwichFacts): string {
   const detail = row === undefined ? null : statusDetail(row);
   switch (dsoStatus) {
     case "matched":
+      if (detail?.includes("source lines")) {
+        return `No source lines: the file for ${dso} has them for other functions, not for this one.`;
+      }
       return `No source lines: the file for ${dso} provides ${detail ?? "names only"}. Add its .debug file if there is one.`;
     case "no-symbols":
       return `No source lines: the file for ${dso} has no symbols. Add its .debug file.`;
