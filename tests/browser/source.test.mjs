@@ -87,7 +87,7 @@ async function listed(tab, name) {
 const textAt = ({ texts, ends }, at) => Buffer.from(texts.slice(at === 0 ? 0 : ends[at - 1], ends[at])).toString();
 
 describe("source and assembly", () => {
-  scene("a38 instructions, lines and what ended in them are those of perftab annotate", async () => {
+  scene("a45 instructions, lines and what ended in them are those of perftab annotate", async () => {
     const tab = await open();
     for (const name of ["rolling_sea", "order_by_height"]) {
       const { functions } = parts.json("annotate", "--json", recording, name);
@@ -127,7 +127,7 @@ describe("source and assembly", () => {
     await tab.close();
   });
 
-  scene("a38 the hottest function stands there, and a source that is dropped is checked by its MD5", async () => {
+  scene("a45 the hottest function stands there, and a source that is dropped is checked by its MD5", async () => {
     const tab = await open({ initPath: axe });
     const { page } = tab;
     // Until something is selected.
@@ -171,11 +171,11 @@ describe("source and assembly", () => {
     await page.keyboard.press("[");
     await isChosen(hottest);
     assert.deepEqual(await tab.findings(), []);
-    await tab.pictures("a38-source");
+    await tab.pictures("a45-source");
     await tab.close();
   });
 
-  scene("a38 keys go through instructions, follow jumps, fold what is inlined, and copy", async () => {
+  scene("a45 keys go through instructions, follow jumps, fold what is inlined, and copy", async () => {
     const tab = await open();
     const { page } = tab;
     await choose(tab, "rolling_sea");
@@ -224,7 +224,7 @@ describe("source and assembly", () => {
     await tab.close();
   });
 
-  scene("a38 an inlined function leads to the code that it is in", async () => {
+  scene("a45 an inlined function leads to the code that it is in", async () => {
     const tab = await open();
     const { page } = tab;
     await tab.view(/Flame graph/);
@@ -234,7 +234,7 @@ describe("source and assembly", () => {
     await tab.close();
   });
 
-  scene("a38 without the program there are addresses, and what to drop is said", async () => {
+  scene("a45 without the program there are addresses, and what to drop is said", async () => {
     const tab = await open({ files: [], initPath: axe });
     const { page } = tab;
     await page.getByRole("note").filter({ hasText: "No file matches tides" }).first().waitFor();
@@ -246,7 +246,7 @@ describe("source and assembly", () => {
     await tab.close();
   });
 
-  scene("a38 perftab view hands out the source that the code on its machine was made of", async () => {
+  scene("a45 perftab view hands out the source that the code on its machine was made of", async () => {
     const tab = await Tab.open(`${await parts.view(recording)}#s2&view=source`, { browser: "own" });
     const { page } = tab;
     await choose(tab, "rolling_sea");
@@ -257,7 +257,7 @@ describe("source and assembly", () => {
     await tab.close();
   });
 
-  scene("a38 perftab view hands out the code of a build whose debug file has none", async () => {
+  scene("a45 perftab view hands out the code of a build whose debug file has none", async () => {
     const [stripped, debug] = [parts.path("split", "tides"), parts.path("debug", "tides.debug")];
     run("objcopy", ["--only-keep-debug", program, debug]);
     run("objcopy", ["--strip-debug", program, stripped]);
@@ -271,7 +271,7 @@ describe("source and assembly", () => {
   });
 
   scene(
-    "a38 of 20,000 instructions and 50,000 lines there are elements for what is in sight",
+    "a45 of 20,000 instructions and 50,000 lines there are elements for what is in sight",
     async () => {
       const long = parts.path("long", "long.c");
       const body = 'for (long i = 0; i < 40000; i++) asm volatile(".rept 20000\\n\\tnop\\n\\t.endr");';
@@ -304,7 +304,7 @@ describe("source and assembly", () => {
     { tier: "all" },
   );
 
-  scene("a38 a link shows the lines and instructions that it tells", async () => {
+  scene("a45 a link shows the lines and instructions that it tells", async () => {
     const file = parts.path("told.txt");
     parts.perftab("share", recording, "--include", "source,assembly", "--times", "none", "--base", host, "-o", file);
     const tab = await Tab.open(`${readFileSync(file, "utf8").trim()}&s2&view=source`);

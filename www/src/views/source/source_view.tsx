@@ -8,6 +8,7 @@ import { countSamples, percent } from "../../state/format.ts";
 import { noSamples } from "../empty.ts";
 import { EmptyView } from "../empty_view.tsx";
 import { Band } from "../function_band.tsx";
+import { ColumnHead } from "../rows/columns.tsx";
 import { NameCell, RowsGrid } from "../rows/rows_grid.tsx";
 import { idAt, share } from "../words.ts";
 import { AssemblyPane } from "./assembly_pane.tsx";
@@ -71,12 +72,11 @@ function Functions(): JSX.Element {
         model={hottest}
         rowHeight={ROW_HEIGHT}
         label="Functions by self"
+        columns="beside"
         head={
           <>
-            <span role="columnheader">Function</span>
-            <span role="columnheader" class="number">
-              Self
-            </span>
+            <ColumnHead words="Function" />
+            <ColumnHead words="Self" kind="number" />
           </>
         }
         cells={({ columns, index }) => (
