@@ -18,8 +18,9 @@ export function SourcePane({ of }: { of: Shown }): JSX.Element {
   const rows = lineRows.value;
   const heaviest = rows.reduce((most, row) => Math.max(most, row.of?.weight ?? 0), 0);
   const path = file.value?.path ?? "";
+  const hasText = rows.some((row) => row.text !== null);
   return (
-    <section class="code-pane" aria-label="Source">
+    <section class={hasText ? "code-pane" : "code-pane lines-only"} aria-label="Source">
       <header class="part-head">
         {listing.files.length > 1 ? <Files of={of} /> : <h3 title={path}>{nameOf(path)}</h3>}
         <Origin />
