@@ -6,11 +6,11 @@ import { info } from "../src/state/app.ts";
 import { emptyWords } from "../src/views/empty.ts";
 import type { LaidOutGraph } from "../src/views/flame/stage.ts";
 
-/** What a graph of the root, a process and one frame says of an event that was recorded so. */
+/** What a graph says of an event that was recorded so: a function in which another one is inlined. */
 function said(callChains: boolean | null): string | null {
   const event = { name: "cycles", samples: 1, weight: 1, unit: "cycles", part_of: null, call_chains: callChains };
   info.value = { events: [event], derived_events: [] } as unknown as ProfileInfo;
-  const laid = { root: ALL, graph: { depths: 3, allTotal: 1 } } as unknown as LaidOutGraph;
+  const laid = { root: ALL, graph: { depths: 4, allTotal: 1 } } as unknown as LaidOutGraph;
   return emptyWords(laid, null)?.text ?? null;
 }
 

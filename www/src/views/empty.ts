@@ -80,11 +80,8 @@ export function emptyWords(laid: LaidOutGraph | null, failure: string | null): E
   if (laid.graph.allTotal === 0) {
     return noSamples() ?? filteredAway() ?? { text: nothingYet(), event: null };
   }
-  // Chains that were asked for may all have been empty.
-  const isWithout = events.value[query.value.event]?.call_chains === false;
-  // The root, its processes or threads, and one frame each.
-  const oneLevel = query.value.group === "none" ? 2 : 3;
-  if (isWithout && laid.root === ALL && laid.graph.depths <= oneLevel && laid.graph.depths > 1) {
+  // Chains that were asked for may all have been empty. What is inlined has levels of its own.
+  if (laid.root === ALL && events.value[query.value.event]?.call_chains === false) {
     return { text: "Recorded without call chains. Record with -g to get stacks.", event: null };
   }
   return null;
