@@ -11,7 +11,9 @@ import { performance } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
 
 const [facade, recording, listed, runs] = process.argv.slice(2);
-const { Images, KeptUnwinding, Offer, Opening, Rereading, initSync } = await import(pathToFileURL(join(facade, "perftab_web.js")));
+const { Images, KeptUnwinding, Offer, Opening, Rereading, initSync } = await import(
+  pathToFileURL(join(facade, "perftab_web.js"))
+);
 initSync({ module: readFileSync(join(facade, "perftab_web_bg.wasm")) });
 
 /** As the page pushes them. */
