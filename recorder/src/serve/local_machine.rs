@@ -158,7 +158,8 @@ impl LocalMachine {
     pub fn source(&self, id: BuildId, address: Svma) -> Option<Result<FoundSource, OtherSource>> {
         // Sources are none of what the user named.
         self.places.as_ref()?;
-        sources::find(&self.open(id, Holding::Dwarf)?, id, address)
+        let recorded = self.profiles.iter().filter_map(|it| it.recording()?.written()).max();
+        sources::find(&self.open(id, Holding::Dwarf)?, id, address, recorded)
     }
 
     fn companions(&self) -> MutexGuard<'_, HashMap<BuildId, Arc<Companions>>> {

@@ -24,16 +24,18 @@ pub struct FoundSource {
 }
 
 /// That of the code at an address, as a file of the build says; `None` if there is none. One that is known to be another
-/// than was compiled is not handed out.
+/// than was compiled is not handed out. `recorded` is when the code had run: a file of the build that is younger is a copy.
 pub fn find(
     debug: &Located,
     id: BuildId,
     address: Svma,
+    recorded: Option<SystemTime>,
 ) -> Option<Result<FoundSource, OtherSource>> {
     let image = identity::image(&debug.file).ok()??;
     let CompiledSource { path, md5 } = CompiledSource::at(&image, id, address)?;
     let (bytes, modified) = readable(Path::new(&*path))?;
-    let built = debug.file.metadata().ok().and_then(|it| it.modified().ok());
+    let file = debug.file.metadata().ok().and_then(|it| it.modified().ok());
+    let built = [file, recorded].into_iter().flatten().min();
     let written = if modified > built { Written::AfterBinary } else { Written::BeforeBinary };
     let check = source::check(&bytes, [Noted { md5, written }]);
     Some(check.map(|_| FoundSource { bytes, modified }))

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
@@ -104,6 +105,19 @@ fn a_source_is_what_the_debug_information_names_and_nothing_else() {
     let changed = asked("own");
     assert_eq!(changed.status, 409);
     assert!(changed.text().contains("changed after the binary was built"), "{}", changed.text());
+
+    // A binary that is younger than what it ran in is a copy: then the recording's time counts.
+    let minutes = |minutes: u64| SystemTime::now() - Duration::from_secs(60 * minutes);
+    file.set_modified(minutes(10)).expect("a time");
+    assert_eq!(asked("own").status, 200);
+    let recording = folder.join("perf.data");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/perf-fp.perf.data");
+    fs::copy(fixture, &recording).expect("a copy");
+    let recorded = File::options().write(true).open(&recording).expect("it opens");
+    recorded.set_modified(minutes(20)).expect("a time");
+    let of_recording = Viewer::start(&["--image", program, recording.to_str().expect("UTF-8")]);
+    let path = format!("/source/{ID}/{}", address_of("own", &folder));
+    assert_eq!(of_recording.get(&path).status, 409);
 
     let address = address_of("own", &folder);
     let of_others = format!("/source/{}/{address}", ID.replace('5', "6"));

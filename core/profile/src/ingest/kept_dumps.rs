@@ -65,7 +65,7 @@ struct Picture {
 struct Pictures(Vec<Picture>);
 
 impl KeptDumps {
-    /// Keeps a copy; `None` stands for one of a sample that may have several rows.
+    /// Keeps a copy; `None` stands for one that is not read yet: its sample may have several rows, or is not as it should be.
     pub(super) fn keep(&mut self, sample: Option<&DumpedSample<'_>>) {
         match sample {
             Some(sample) if !self.is_given_up && self.size() < MAX_KEPT => self.add(sample),

@@ -291,7 +291,14 @@ impl Records {
         let mut size = entry.bytes.len();
         let mut served = None;
         let bytes = match dump {
-            None => entry.bytes,
+            None => {
+                if let StackDumps::Kept(kept) = &mut self.dumps
+                    && self.reader.may_have_dump(entry.header, entry.bytes)
+                {
+                    kept.keep(None);
+                }
+                entry.bytes
+            }
             Some(dump) => {
                 size = size - dump.len() + NO_STACK_DUMP.len();
                 let waits = match &mut self.dumps {

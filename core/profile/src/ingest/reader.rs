@@ -14,6 +14,7 @@ use perftab_perfdata::decode::records::{
 };
 use perftab_perfdata::decode::{ByteOrder, sample_tail};
 use perftab_perfdata::error::{DecodeError, WarningKind};
+use perftab_perfdata::format::attr::sample_type;
 use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::record::{KERNEL_PID, RECORD_HEADER_SIZE, RecordType, misc};
 use perftab_perfdata::text::counted;
@@ -164,6 +165,16 @@ impl Reader {
         }
         let trailer = self.trailer(record);
         (TrailerLayout::field(record, trailer.time, self.order), None)
+    }
+
+    /// Whether a sample was to have a copy of its stack, though none was found that ends where it should.
+    pub(super) fn may_have_dump(&self, header: RecordHeader, record: &[u8]) -> bool {
+        let body = record.get(RECORD_HEADER_SIZE..).unwrap_or_default();
+        header.record_type == RecordType::SAMPLE
+            && self
+                .events
+                .sample_layout(body, self.order)
+                .is_some_and(|layout| layout.tail.has(sample_type::STACK_USER))
     }
 
     pub(super) fn trailer(&self, record: &[u8]) -> TrailerLayout {

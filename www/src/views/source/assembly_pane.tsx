@@ -113,7 +113,7 @@ function skid(): string {
 
 function notes({ listing, facts }: Shown): string[] {
   if (!listing.isWhole) {
-    return [withoutCode(facts)];
+    return listing.ended === "too-long" ? ["Its code is too long to be shown."] : [withoutCode(facts)];
   }
   switch (listing.ended) {
     case "too-long":

@@ -13,6 +13,9 @@ import type { SourceText } from "./sources.ts";
 import type { Shown } from "./state.ts";
 import { chooseLine, chosen, chosenFile, file, fileNumber, lineRows, marks, shareOfFunction, text, whole } from "./state.ts";
 
+/** Letters of a line that may find no room. */
+const TITLED = 60;
+
 export function SourcePane({ of }: { of: Shown }): JSX.Element {
   const { listing, facts } = of;
   const rows = lineRows.value;
@@ -74,7 +77,7 @@ function Cells({ row: { line, text, of }, heaviest }: { row: SourceRow; heaviest
       <span role="gridcell" class={of === null ? "number line cold" : "number line"}>
         {line}
       </span>
-      <span role="gridcell" class="code">
+      <span role="gridcell" class="code" title={(text?.length ?? 0) > TITLED ? (text ?? "") : undefined}>
         {text}
       </span>
     </>
@@ -105,13 +108,15 @@ function Files({ of: { listing } }: { of: Shown }): JSX.Element {
 /** Where the text is from, and what speaks for it. */
 function Origin(): JSX.Element {
   const known = text.value;
-  return <p title={file.value?.path}>{known?.kind === "here" ? originWords(known) : ""}</p>;
+  const words = known?.kind === "here" ? originWords(known) : "";
+  return <p title={words === "" ? file.value?.path : words}>{words}</p>;
 }
 
 function originWords({ from, check, modified }: SourceText & { kind: "here" }): string {
+  // The mark first: the rest may find no room.
   return check === "checked"
-    ? `${from}, checked against the MD5 in the debug information`
-    : `${from} of ${new Date(modified).toLocaleString()}, not checked: no MD5 in the debug information`;
+    ? `checked against the MD5 in the debug information: ${from}`
+    : `not checked, as no MD5 is known: ${from} of ${new Date(modified).toLocaleString()}`;
 }
 
 /** Why there is no text, and what brings it. */

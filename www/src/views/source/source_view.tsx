@@ -21,9 +21,10 @@ const ROW_HEIGHT = 24;
 export function SourceView(): JSX.Element {
   useEffect(followCode, []);
   const of = shown.value;
+  const nothing = noSamples();
   return (
     <section class="source-view" aria-label="Source">
-      <EmptyView words={noSamples()} />
+      <EmptyView words={nothing} />
       {of !== null && (
         <Band known={of.facts} whole={hottest.newest.value?.allTotal ?? 0} start={startOf(of)}>
           <span class="band-number">{countSamples(of.listing.whole.samples)}</span>
@@ -35,7 +36,7 @@ export function SourceView(): JSX.Element {
         <Functions />
         {of === null ? (
           <p class="view-empty" role="status">
-            {empty.value ?? "Reading code…"}
+            {empty.value ?? (nothing === null ? "Reading code…" : "")}
           </p>
         ) : (
           <>

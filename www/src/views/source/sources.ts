@@ -27,9 +27,14 @@ const MOST_FILES = 20_000;
 /** Files of one name that are compared with a sum. */
 const MOST_TRIES = 8;
 
+/** Letters of a line that are shown: more in one are none that somebody wrote, and take a browser seconds. */
+const MOST_LETTERS = 2_000;
+
 interface KeptFile {
   path: string;
   file: File;
+  /** Those that were given together have the same number, and later ones a higher. */
+  given: number;
 }
 
 /** Those that were given. */
@@ -57,13 +62,20 @@ export function isSource({ file: { name } }: GivenFile): boolean {
 export function keepSources(given: readonly GivenFile[]): GivenFile[] {
   const sources = given.filter(isSource);
   if (sources.length > 0) {
-    const added = sources.map(({ file, folder }) => ({ path: folder === "" ? file.name : `${folder}/${file.name}`, file }));
-    const paths = new Set(added.map(({ path }) => path));
+    const before = kept.peek();
+    const number = (before[0]?.given ?? 0) + 1;
+    const added = sources.map(({ file, folder }) => ({
+      path: folder === "" ? file.name : `${folder}/${file.name}`,
+      file,
+      given: number,
+    }));
     batch(() => {
-      kept.value = [...added, ...kept.peek().filter(({ path }) => !paths.has(path))].slice(0, MOST_FILES);
+      kept.value = [...added, ...before].slice(0, MOST_FILES);
       sourceTexts.value = new Map();
     });
-    toast("info", `${counted(sources.length, "source file", "source files")} kept for the source view.`);
+    const more = added.length > MOST_FILES ? ` The other ${added.length - MOST_FILES} are too many.` : "";
+    const words = counted(Math.min(added.length, MOST_FILES), "source file", "source files");
+    toast("info", `${words} kept for the source view.${more}`);
   }
   return given.filter((each) => !isSource(each));
 }
@@ -114,7 +126,7 @@ async function askMachine(session: Session, { path, md5, code }: SourceFile): Pr
       return { kind: "missing" };
     }
     const lastModified = Number(reply.headers.get("perftab-modified") ?? 0);
-    return await read(session, { path, file: new File([await reply.blob()], path, { lastModified }) }, md5);
+    return await read(session, { path, file: new File([await reply.blob()], path, { lastModified }), given: 0 }, md5);
   } catch (error) {
     if (error instanceof TypeError) {
       // It has ended.
@@ -129,13 +141,18 @@ async function lookAmong(session: Session, { path, md5 }: SourceFile, files: rea
     path,
     files.map((each) => each.path),
   );
-  const [best, second] = found;
+  const [best] = found;
   if (best === undefined) {
     return { kind: "missing" };
   }
-  if (md5 === null && second?.parts === best.parts) {
-    const names = found.filter(({ parts }) => parts === best.parts).length;
-    return { kind: "refused", from: path, why: `${names} files end like this path. Add the folder that has the right one` };
+  if (md5 === null) {
+    const alike = found.filter(({ parts }) => parts === best.parts).flatMap(({ at }) => files[at] ?? []);
+    // A file that is given again is instead of the one before.
+    const isReplaced = (one: KeptFile): boolean => alike.some((other) => other.path === one.path && other.given > one.given);
+    const names = alike.filter((one) => !isReplaced(one)).length;
+    if (names > 1) {
+      return { kind: "refused", from: path, why: `${names} files end like this path. Add the folder that has the right one` };
+    }
   }
   let refused: SourceText = { kind: "missing" };
   // Where there is a sum it decides, whatever folder a file is in.
@@ -159,7 +176,7 @@ async function read(session: Session, { path: from, file }: KeptFile, md5: Uint8
     if (why !== null) {
       return { kind: "refused", from, why };
     }
-    const lines = text.split(/\r?\n/);
+    const lines = text.split(/\r?\n/).map((line) => (line.length > MOST_LETTERS ? `${line.slice(0, MOST_LETTERS)}…` : line));
     if (lines.at(-1) === "") {
       lines.pop();
     }
