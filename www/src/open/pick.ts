@@ -1,6 +1,7 @@
 // Asking for files with the browser's picker.
 
 import type { GivenFile } from "./given.ts";
+import { keepSources } from "../views/source/sources.ts";
 import { folderOf } from "./given.ts";
 
 /** Opens the picker. Resolves to nothing if the user closes it. */
@@ -46,7 +47,7 @@ function picked(file: File): GivenFile {
   return { file, folder: folderOf(file.webkitRelativePath) };
 }
 
-/** The same for files that may name code, which come one by one. */
+/** The same for files that may name code, which come one by one. What it was compiled from is kept. */
 export async function pickBinaries(): Promise<File[]> {
-  return (await pickFiles("files")).map(({ file }) => file);
+  return keepSources(await pickFiles("files")).map(({ file }) => file);
 }
