@@ -250,7 +250,7 @@ describe("source and assembly", () => {
     const tab = await Tab.open(`${await parts.view(recording)}#s2&view=source`, { browser: "own" });
     const { page } = tab;
     await choose(tab, "rolling_sea");
-    await page.locator(".part-head", { hasText: `${source}, checked against the MD5` }).waitFor();
+    await page.locator(".part-head", { hasText: `checked against the MD5 in the debug information: ${source}` }).waitFor();
     const selected = lines(page).locator(".row.selected");
     const line = Number(await selected.locator(".line").innerText());
     assert.equal((await selected.locator(".code").innerText()).trim(), readFileSync(source, "utf8").split("\n")[line - 1].trim());
@@ -287,7 +287,7 @@ describe("source and assembly", () => {
       await choose(tab, "main");
       await page.getByRole("note").filter({ hasText: "drop that file here" }).waitFor();
       await tab.drop(long);
-      await page.locator(".part-head", { hasText: "not checked: no MD5" }).waitFor();
+      await page.locator(".part-head", { hasText: "not checked, as no MD5" }).waitFor();
       for (const [grid, least, last] of [
         [assembly(page), 20_000, "ret"],
         [lines(page), 50_000, "}"],
