@@ -153,6 +153,10 @@ describe("source and assembly", () => {
 
     await tab.drop(source);
     await page.locator(".part-head", { hasText: "checked against the MD5" }).waitFor();
+    // Whatever else is dropped, its sum is right.
+    await tab.drop(edited);
+    await page.locator(".toast", { hasText: "1 source file kept" }).first().waitFor();
+    await page.locator(".part-head", { hasText: "checked against the MD5" }).waitFor();
     const text = readFileSync(source, "utf8").split("\n");
     // The hottest line, and its instructions, are chosen to begin with.
     const hottest = pieces[0].lineNumber[pieces[0].lineWeight.indexOf(Math.max(...pieces[0].lineWeight))];
