@@ -81,7 +81,8 @@ const START_UP: [&str; 6] = [
 
 /// By sample, the functions of the program on the stack, outermost first, and what was said. `None` of samples in what
 /// goes to the handler of an exception: its last instructions write over what its own tables tell of, so that no table is
-/// right there (`__builtin_eh_return` of gcc); and of those that stop in [`START_UP`].
+/// right there (`__builtin_eh_return` of gcc); of those that stop in [`START_UP`]; and of those in `swapcontext`, which finds
+/// its caller by a context that is not on the stack, for as long as it switches.
 fn unwound(recording: &Path) -> (Vec<Option<Stack>>, String) {
     let output = Command::new(perftab_binary())
         .arg("script")
@@ -101,7 +102,8 @@ fn unwound(recording: &Path) -> (Vec<Option<Stack>>, String) {
         let stack = stacks.last_mut().expect("a sample");
         let (_, frame) = frame.trim_start().split_once(' ').expect("an address");
         let (name, _) = frame.rsplit_once(" (").expect("a DSO");
-        if name.starts_with("_Unwind_") || START_UP.contains(&name) {
+        let switches = name.trim_start_matches('_') == "swapcontext";
+        if name.starts_with("_Unwind_") || START_UP.contains(&name) || switches {
             *stack = None;
         } else if let (Some(stack), Some(name)) = (stack, function_in(name)) {
             stack.insert(0, name);
