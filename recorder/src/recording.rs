@@ -265,15 +265,12 @@ impl Recording {
     /// there was nothing to do.
     pub fn unwind(&self, session: &mut Session) -> anyhow::Result<bool> {
         let Some(mut unwinding) = session.unwinding() else { return Ok(false) };
-        match unwinding.unwind_kept(usize::MAX) {
-            Some(_) => {}
-            None => {
-                let mut progress = Progress::begin("Unwinding", Unit::Bytes, Some(self.size));
-                self.replay(unwinding.dumps(), unwinding.watcher(), &mut |replay| {
-                    progress.update(replay.progress().bytes);
-                    Ok(())
-                })?;
-            }
+        if unwinding.unwind_kept(usize::MAX).is_none() {
+            let mut progress = Progress::begin("Unwinding", Unit::Bytes, Some(self.size));
+            self.replay(unwinding.dumps(), unwinding.watcher(), &mut |replay| {
+                progress.update(replay.progress().bytes);
+                Ok(())
+            })?;
         }
         session.take_unwound(unwinding);
         Ok(true)

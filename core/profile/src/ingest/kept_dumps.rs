@@ -65,11 +65,15 @@ struct Picture {
 struct Pictures(Vec<Picture>);
 
 impl KeptDumps {
-    /// Keeps a copy; `None` stands for one that is not read yet: its sample may have several rows, or is not as it should be.
-    pub(super) fn keep(&mut self, sample: Option<&DumpedSample<'_>>) {
-        match sample {
-            Some(sample) if !self.is_given_up && self.size() < MAX_KEPT => self.add(sample),
-            _ => *self = Self { is_given_up: true, ..Self::default() },
+    /// Keeps a copy, if all before are kept; `None` stands for one that is not read yet: its sample may have several rows, or
+    /// is not as it should be.
+    pub(super) fn keep<'a>(&mut self, sample: impl FnOnce() -> Option<DumpedSample<'a>>) {
+        if self.is_given_up {
+            return;
+        }
+        match sample().filter(|_| self.size() < MAX_KEPT) {
+            Some(sample) => self.add(&sample),
+            None => *self = Self { is_given_up: true, ..Self::default() },
         }
     }
 
@@ -341,7 +345,7 @@ mod tests {
             .filter(|copy| !copy.stack.is_empty())
             .collect();
         let mut kept = KeptDumps::default();
-        copies.iter().for_each(|copy| kept.keep(Some(&copy.sample())));
+        copies.iter().for_each(|copy| kept.keep(|| Some(copy.sample())));
         let rows = (0..copies.len()).rev().collect();
         let mut reading = Rc::new(kept.end()).read_as(rows).expect("they are kept");
         for (number, copy) in copies.iter().enumerate() {
@@ -364,7 +368,7 @@ mod tests {
             copy.stack.as_chunks_mut().0.iter_mut().for_each(|word: &mut [u8; 8]| {
                 *word = (u64::from_le_bytes(*word) ^ 0x5555).to_le_bytes();
             });
-            kept.keep(Some(&copy.sample()));
+            kept.keep(|| Some(copy.sample()));
             bytes += copy.stack.len();
             assert!(kept.size() <= MAX_KEPT + CHUNK * WORD);
         }
@@ -372,9 +376,9 @@ mod tests {
         assert!(Rc::new(kept.end()).read_as(Vec::new()).is_none());
 
         let mut kept = KeptDumps::default();
-        kept.keep(Some(&copy.sample()));
-        kept.keep(None);
-        kept.keep(Some(&copy.sample()));
+        kept.keep(|| Some(copy.sample()));
+        kept.keep(|| None);
+        kept.keep(|| Some(copy.sample()));
         assert!(Rc::new(kept.end()).read_as(Vec::new()).is_none());
     }
 }

@@ -295,7 +295,7 @@ impl Records {
                 if let StackDumps::Kept(kept) = &mut self.dumps
                     && self.reader.may_have_dump(entry.header, entry.bytes)
                 {
-                    kept.keep(None);
+                    kept.keep(|| None);
                 }
                 entry.bytes
             }
@@ -304,7 +304,7 @@ impl Records {
                 let waits = match &mut self.dumps {
                     StackDumps::LeftOut => DumpUse::Done,
                     StackDumps::Kept(kept) => {
-                        kept.keep(self.reader.dumped(entry.bytes).as_ref());
+                        kept.keep(|| self.reader.dumped(entry.bytes));
                         DumpUse::Done
                     }
                     StackDumps::Shown => DumpUse::Waits,
