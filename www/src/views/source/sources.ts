@@ -1,7 +1,7 @@
 // Source files that were given: kept until somebody looks at code that was compiled from one of their path, and then compared
 // with what the compiler noted of it.
 
-import { batch, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import type { GivenFile } from "../../open/given.ts";
 import { served } from "../../open/served.ts";
 import { dataBlock } from "../../session/data_block.ts";
@@ -69,10 +69,7 @@ export function keepSources(given: readonly GivenFile[]): GivenFile[] {
       file,
       given: number,
     }));
-    batch(() => {
-      kept.value = [...added, ...before].slice(0, MOST_FILES);
-      sourceTexts.value = new Map();
-    });
+    kept.value = [...added, ...before].slice(0, MOST_FILES);
     const more = added.length > MOST_FILES ? ` The other ${added.length - MOST_FILES} are too many.` : "";
     const words = counted(Math.min(added.length, MOST_FILES), "source file", "source files");
     toast("info", `${words} kept for the source view.${more}`);
@@ -80,27 +77,27 @@ export function keepSources(given: readonly GivenFile[]): GivenFile[] {
   return given.filter((each) => !isSource(each));
 }
 
-const asked = new Set<string>();
+/** What each text is looked for among, or was: the machine of `perftab view` can be asked once a file has the code. */
+const searches = new Map<string, { files: readonly KeptFile[]; code: SourceFile["code"] }>();
 
-/** Looks for the text of a file among those that were given. */
+/** Looks for the text of a file among those that were given. What was found before stays until there is an answer. */
 export async function findSource(session: Session, of: SourceFile): Promise<void> {
-  const key = keyOf(of);
-  if (sourceTexts.peek().has(key) || asked.has(key)) {
+  const [key, search] = [keyOf(of), { files: kept.peek(), code: of.code }];
+  const before = searches.get(key);
+  if (before?.files === search.files && (before.code !== null || search.code === null)) {
     return;
   }
-  asked.add(key);
-  const before = kept.peek();
+  searches.set(key, search);
   try {
-    const found = await look(session, of, before);
-    if (kept.peek() === before) {
+    const found = await look(session, of, search.files);
+    if (searches.get(key) === search) {
       sourceTexts.value = new Map(sourceTexts.peek()).set(key, found);
     }
-  } finally {
-    asked.delete(key);
-  }
-  // Others were given meanwhile.
-  if (kept.peek() !== before) {
-    await findSource(session, of);
+  } catch (error) {
+    if (searches.get(key) === search) {
+      searches.delete(key);
+    }
+    throw error;
   }
 }
 
