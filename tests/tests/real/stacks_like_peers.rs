@@ -20,7 +20,7 @@ type Stacks = BTreeMap<u32, Vec<Vec<Frame>>>;
 
 const PAGE: u64 = 0x1000;
 
-/// perf may guess, and does so otherwise than samply: one of so many.
+/// Peers may guess: one of so many stacks.
 const RARE: usize = 200;
 
 /// What a compiler was recorded as; `None` if perf cannot do it here.
@@ -28,7 +28,7 @@ fn recorded(test: &str, folder: &Path) -> Option<PathBuf> {
     let (source, recording) = (folder.join("source.cpp"), folder.join("perf.data"));
     fs::write(&source, include_str!("shadow_stack.cpp")).expect("it is written");
     let mut command = Command::new("perf");
-    let taken = ["-e", "cpu-clock:u", "-F", "499", "--call-graph", "dwarf,32768", "-m", "2048"];
+    let taken = ["-e", "cpu-clock:u", "-F", "1999", "--call-graph", "dwarf,32768", "-m", "2048"];
     command.args(["record", "-q", "--buildid-mmap"]).args(taken).arg("-o").arg(&recording);
     command.args(["g++", "-std=c++20", "-O2", "-c", "-o", "/dev/null"]).arg(&source);
     let recorded = until_the_kernel_lets(command.env("HOME", folder)).expect("perf runs");
@@ -110,7 +110,19 @@ fn frames(stacks: &Stacks) -> usize {
     stacks.values().flatten().map(Vec::len).sum()
 }
 
+/// The frame that most stacks of a thread end in.
+fn root(stacks: &[Vec<Frame>]) -> Option<&Frame> {
+    let mut counts = BTreeMap::<&Frame, usize>::new();
+    for outermost in stacks.iter().filter_map(|stack| stack.last()) {
+        *counts.entry(outermost).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(root, _)| root)
+}
+
 /// Checks that nearly all stacks of a peer are the inner part of ours, or the whole.
+///
+/// Left out are those that go astray: perf 6.1 takes .6 % of a compiler's stacks through data. Such a stack does not end in the
+/// root that the peer has itself for the thread, and ours does.
 fn none_is_shorter(ours: &Stacks, peer: &str, theirs: &Stacks) {
     assert_eq!(count(ours), count(theirs), "{peer}");
     let is_same = |((our_dso, ours), (dso, theirs)): (&Frame, &Frame)| {
@@ -119,8 +131,13 @@ fn none_is_shorter(ours: &Stacks, peer: &str, theirs: &Stacks) {
     let is_less = |ours: &Vec<Frame>, theirs: &Vec<Frame>| {
         ours.len() < theirs.len() || !ours.iter().zip(theirs).all(is_same)
     };
-    let pairs = ours.iter().flat_map(|(thread, ours)| ours.iter().zip(&theirs[thread]));
-    let less: Vec<_> = pairs.filter(|(ours, theirs)| is_less(ours, theirs)).collect();
+    let less = ours.iter().flat_map(|(thread, ours)| {
+        let root = root(&theirs[thread]);
+        let ends = move |stack: &Vec<Frame>| stack.last().zip(root).is_some_and(is_same);
+        let pairs = ours.iter().zip(&theirs[thread]);
+        pairs.filter(move |(ours, theirs)| is_less(ours, theirs) && (ends(theirs) || !ends(ours)))
+    });
+    let less: Vec<_> = less.collect();
     let first = less.first();
     assert!(less.len() * RARE <= count(ours), "{} beside {peer}: {first:#?}", less.len());
 }
