@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CodePiece, HotLines, TextColumn } from "../src/session/types.ts";
 import { NONE } from "../src/session/types.ts";
-import { candidates, codeRows, listingOf, listingOfHot, ownFile, sourceRows } from "../src/views/source/listing.ts";
+import { candidates, codeRows, listingOf, listingOfHot, ownFile, placeAmong, sourceRows } from "../src/views/source/listing.ts";
 
 function column(...texts: string[]): TextColumn {
   let end = 0;
@@ -124,4 +124,18 @@ test("files are looked for by how much of their path is the same", () => {
     [0, 1],
   ]);
   assert.deepEqual(candidates("sea.c", ["/x/tides.c"]), []);
+});
+
+test("a line that nothing is of stands between those around it", () => {
+  const lines = [
+    { file: 0, line: 7 },
+    { file: 0, line: 9 },
+    { file: 2, line: 3 },
+  ].map((place) => ({ ...place, samples: 1, weight: 1, text: null }));
+  const at = (file: number, line: number): number => placeAmong(lines, { file, line });
+  assert.deepEqual([at(0, 7), at(0, 9), at(2, 3)], [0, 1, 2]);
+  assert.ok(at(0, 1) < 0);
+  assert.ok(at(0, 8) > 0 && at(0, 8) < 1);
+  assert.ok(at(0, 10) > 1 && at(1, 5) < 2);
+  assert.ok(at(2, 4) > 2);
 });

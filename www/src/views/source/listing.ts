@@ -173,6 +173,16 @@ function finished(files: readonly SourceFile[], lines: ListedLine[]): Pick<Listi
   return { files, lines };
 }
 
+/** The number of a line among those that there is code of; of another, a number between those around it. */
+export function placeAmong(lines: readonly ListedLine[], { file, line }: Pick<ListedLine, "file" | "line">): number {
+  const at = lines.findIndex((other) => other.file > file || (other.file === file && other.line >= line));
+  const next = lines[at];
+  if (next === undefined) {
+    return lines.length;
+  }
+  return next.file === file && next.line === line ? at : at - 0.5;
+}
+
 /** Things by the order in which they came. */
 class Numbered<T> {
   readonly all: T[] = [];

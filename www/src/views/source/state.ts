@@ -13,7 +13,7 @@ import { LoadedRows } from "../rows/loaded_rows.ts";
 import { isForcedName, isSameFunction, nextHot } from "../sandwich/lines/hot_lines.ts";
 import { share } from "../words.ts";
 import type { CodeRow, Listing } from "./listing.ts";
-import { codeRows, listingOf, listingOfHot, ownFile, sourceRows } from "./listing.ts";
+import { codeRows, listingOf, listingOfHot, ownFile, placeAmong, sourceRows } from "./listing.ts";
 import { findSource, keptSources, keyOf, sourceTexts } from "./sources.ts";
 
 /** What stands side by side. */
@@ -304,8 +304,8 @@ export function stepHot(way: "next" | "previous"): void {
     return;
   }
   const place = at === null ? null : at.kind === "line" ? at : { file: of.file[at.at] ?? NONE, line: of.line[at.at] ?? 0 };
-  const from = place === null ? -1 : of.lines.findIndex(({ file: number, line }) => number === place.file && line === place.line);
-  const next = nextHot({ self: of.whole, lines: of.lines }, from === -1 ? null : from, way);
+  const from = place === null || place.file === NONE ? null : placeAmong(of.lines, place);
+  const next = nextHot({ self: of.whole, lines: of.lines }, from, way);
   const line = next === null ? undefined : of.lines[next];
   if (line !== undefined) {
     batch(() => {
