@@ -3,8 +3,11 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::iter;
+use std::num::NonZeroUsize;
 use std::os::fd::AsRawFd;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::SystemTime;
@@ -12,7 +15,7 @@ use std::time::SystemTime;
 use anyhow::{Context, bail};
 use perftab_core::session::{
     BranchReading, Gather, Opening, Packing, RecordedFiles, Replay, SampleWatcher, Session,
-    StackDumps, UnpackAhead, Unpacked, WantedBytes,
+    StackDumps, UnpackAhead, Unpacked, UnwindingShare, UnwoundShare, WantedBytes,
 };
 use perftab_core::{BranchDetail, BranchSums, History, Query};
 use perftab_perfdata::decode::ByteSource;
@@ -28,6 +31,8 @@ const BLOCK: usize = 1 << 20;
 /// Unpacked bytes that may wait to be read. With a quarter of it both threads waited for each other: 0.48 s instead of
 /// 0.38.
 const UNPACKED_AHEAD: usize = 8 << 20;
+/// Threads that unwind. Each puts all copies together again, so that more of them gain little.
+const MOST_THREADS: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 /// Characters of a name in a message: a link with anything before it is taken for a file's.
 const SHOWN: usize = 300;
 
@@ -119,6 +124,23 @@ impl Sending {
         }
         true
     }
+}
+
+/// Unwinds the shares on as many threads, or on those that there can be.
+fn unwound_by_threads(shares: Vec<UnwindingShare>) -> Vec<UnwoundShare> {
+    let others = 1..shares.len();
+    let shares = Mutex::new(shares.into_iter());
+    let next = || shares.lock().ok()?.next();
+    let unwind = || iter::from_fn(next).map(UnwindingShare::unwind).collect::<Vec<_>>();
+    thread::scope(|scope| {
+        let spawn = || thread::Builder::new().name("unwind".to_owned()).spawn_scoped(scope, unwind);
+        let others: Vec<_> = others.map_while(|_| spawn().ok()).collect();
+        let mut unwound = unwind();
+        for other in others {
+            unwound.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        unwound
+    })
 }
 
 impl Recording {
@@ -265,7 +287,10 @@ impl Recording {
     /// there was nothing to do.
     pub fn unwind(&self, session: &mut Session) -> anyhow::Result<bool> {
         let Some(mut unwinding) = session.unwinding() else { return Ok(false) };
-        if unwinding.unwind_kept(usize::MAX).is_none() {
+        let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        if let Some(shares) = unwinding.shares(threads.min(MOST_THREADS)) {
+            unwound_by_threads(shares).into_iter().for_each(|share| unwinding.take_share(share));
+        } else {
             let mut progress = Progress::begin("Unwinding", Unit::Bytes, Some(self.size));
             self.replay(unwinding.dumps(), unwinding.watcher(), &mut |replay| {
                 progress.update(replay.progress().bytes);

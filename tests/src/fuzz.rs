@@ -12,7 +12,7 @@ use perftab_core::session::{
 use perftab_export::{Events, ExportRequest, Format};
 use perftab_images::{
     CodeTable, Companion, DsoImages, Image, MadeCodeRules, MatchedImage, RecordedIdentities,
-    UnwoundMachine, check_whole,
+    RowMemory, UnwoundMachine, check_whole,
 };
 use perftab_names::Symbols;
 use perftab_perfdata::decode::attr::{Attr, SampleLayout, TrailerLayout};
@@ -487,9 +487,10 @@ fn placed(file: &[u8]) {
     let named = profile.place_code(&run_time, jit, table.changes());
     assert!(met.known.len() as u64 <= met.addresses && met.known.is_empty() == named.is_empty());
     let rules = MadeCodeRules::of(table.clone().into(), UnwoundMachine::X86_64);
+    let mut memory = RowMemory::default();
     for (frame, _) in named {
         let address = profile.frames.get(frame).address;
-        used((table.line_at(address), rules.row(address)));
+        used((table.line_at(address), rules.row(address, &mut memory)));
     }
 }
 

@@ -33,7 +33,7 @@ enum Kind {
 
 /// What is known of the code that calls run.
 pub(crate) struct Codes {
-    pub profile: Rc<Profile>,
+    pub profile: Arc<Profile>,
     pub symbols: Rc<Symbols>,
     own: OwnCode,
     inlines: Inlines,
@@ -120,9 +120,9 @@ impl Calls {
 
 impl Codes {
     /// With inlining and own code as the query has them.
-    pub fn new(profile: &Rc<Profile>, symbols: &Rc<Symbols>, query: &Query) -> Self {
+    pub fn new(profile: &Arc<Profile>, symbols: &Rc<Symbols>, query: &Query) -> Self {
         let own = OwnCode::of(profile, query);
-        let (profile, symbols) = (Rc::clone(profile), Rc::clone(symbols));
+        let (profile, symbols) = (Arc::clone(profile), Rc::clone(symbols));
         Self { profile, symbols, own, inlines: query.inlines }
     }
 

@@ -17,7 +17,7 @@ use crate::calls::{Calls, Codes};
 /// A profile with its names. Trees are made where they are needed, and one is kept: trees of all events may be many
 /// times as large as the profile.
 pub struct Source {
-    pub(crate) profile: Rc<Profile>,
+    pub(crate) profile: Arc<Profile>,
     pub(crate) symbols: Rc<Symbols>,
     tree: RefCell<Option<KnownTree>>,
 }
@@ -35,7 +35,7 @@ pub struct KnownTree {
 
 impl Source {
     /// `known` is what need not be made once more.
-    pub fn new(profile: Rc<Profile>, symbols: Rc<Symbols>, known: Option<KnownTree>) -> Self {
+    pub fn new(profile: Arc<Profile>, symbols: Rc<Symbols>, known: Option<KnownTree>) -> Self {
         Self { profile, symbols, tree: RefCell::new(known) }
     }
 

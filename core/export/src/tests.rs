@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_names::Provenance;
 use perftab_perfdata::slice::in_slices_of;
@@ -32,7 +33,7 @@ fn request(format: Format) -> ExportRequest {
 fn written(Fixture { profile, symbols }: &Fixture, request: &ExportRequest) -> Vec<u8> {
     let by = |rows: usize| {
         let written = Rc::<Cell<Vec<u8>>>::default();
-        let source = Source::new(Rc::new(profile.clone()), Rc::new(symbols.clone()), None);
+        let source = Source::new(Arc::new(profile.clone()), Rc::new(symbols.clone()), None);
         in_slices_of(rows, async |slice| {
             write(request, &source, Out::new(Rc::clone(&written), slice.clone())).await;
         });

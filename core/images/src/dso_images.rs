@@ -8,6 +8,7 @@ use perftab_perfdata::format::BuildId;
 use perftab_perfdata::map::Map;
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use object::elf;
 use perftab_dsos::{Dso, DsoId, DsoKind};
@@ -63,7 +64,7 @@ pub(super) struct Build {
     /// Read at the first look-up.
     inline_frames: OnceCell<DebugInformation>,
     /// The same.
-    frame_sections: OnceCell<Rc<FrameSections>>,
+    frame_sections: OnceCell<Arc<FrameSections>>,
     /// True if naming left some names out.
     lost_texts: Cell<bool>,
 }
@@ -321,7 +322,7 @@ impl Build {
         self.objects.get_or_init(|| SymbolTable::of_objects(&self.images).unwrap_or_default())
     }
 
-    pub fn frame_sections(&self) -> &Rc<FrameSections> {
+    pub fn frame_sections(&self) -> &Arc<FrameSections> {
         self.frame_sections.get_or_init(|| FrameSections::read(&self.images).into())
     }
 

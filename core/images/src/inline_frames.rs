@@ -125,7 +125,7 @@ impl InlineFrames {
     }
 
     /// Reads units of which only skeletons are here from this file too, if they fit `program`.
-    pub(super) fn add_split(&self, split: &Rc<SplitImage>, program: &Rc<FrameSections>) {
+    pub(super) fn add_split(&self, split: &Rc<SplitImage>, program: &Arc<FrameSections>) {
         if let Some(units) = self.units() {
             units.add_split(split, program);
         }

@@ -83,7 +83,7 @@ pub use rejection::{Rejection, SameName};
 pub use supplementary::SupplementaryLink;
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
 pub use unwinding::{
-    AddressBits, Caller, CodeState, MadeCodeRules, NoCaller, Registers, Row, StackCopy,
+    AddressBits, Caller, CodeState, MadeCodeRules, NoCaller, Registers, Row, RowMemory, StackCopy,
     UnwindTables, UnwoundMachine,
 };
 pub use whole::check_whole;

@@ -11,7 +11,7 @@
 //! file. Where the recording does not say where a DSO was, or says two things, there is no
 //! placement, and the reason is shown.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_dsos::{Dso, DsoKind, KernelPlace};
 
@@ -44,7 +44,7 @@ pub(super) enum Placement<'a> {
 /// The same of code of processes, without the file.
 #[derive(Clone)]
 pub(super) enum OwnedPlacement {
-    Segments(Rc<[Segment]>),
+    Segments(Arc<[Segment]>),
     Slide(u64),
 }
 

@@ -1,7 +1,7 @@
 //! Numbers by row, for as many rows as a recording has samples.
 
 use std::ops::Index;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::chunks::{CHUNK, Chunks, Place};
 
@@ -13,14 +13,14 @@ pub struct Column<T>(Chunks<T, Chunk<T>>);
 #[derive(Clone, Debug)]
 enum Chunk<T> {
     Same(T),
-    Each(Rc<[T]>),
+    Each(Arc<[T]>),
 }
 
 impl<T: Copy + PartialEq> From<&[T]> for Chunk<T> {
     fn from(values: &[T]) -> Self {
         match values.iter().all(|&value| value == values[0]) {
             true => Self::Same(values[0]),
-            false => Self::Each(Rc::from(values)),
+            false => Self::Each(Arc::from(values)),
         }
     }
 }
@@ -71,10 +71,10 @@ impl<T: Copy + PartialEq> Column<T> {
             if same == value {
                 return;
             }
-            *chunk = Chunk::Each(Rc::from(vec![same; CHUNK]));
+            *chunk = Chunk::Each(Arc::from(vec![same; CHUNK]));
         }
         if let Chunk::Each(values) = chunk {
-            Rc::make_mut(values)[row] = value;
+            Arc::make_mut(values)[row] = value;
         }
     }
 
@@ -84,7 +84,7 @@ impl<T: Copy + PartialEq> Column<T> {
             match chunk {
                 Chunk::Same(same) if *same == value => *same = by,
                 Chunk::Each(values) if values.contains(&value) => {
-                    replace_in(Rc::make_mut(values), value, by);
+                    replace_in(Arc::make_mut(values), value, by);
                 }
                 Chunk::Same(_) | Chunk::Each(_) => {}
             }

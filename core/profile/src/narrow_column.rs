@@ -1,6 +1,6 @@
 //! Numbers by row that differ little from row to row: times, threads, CPUs, weights.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::ThreadId;
 use super::chunks::{CHUNK, Chunks, Place};
@@ -58,10 +58,10 @@ struct Chunk {
 #[derive(Clone, Debug)]
 enum Above {
     Nothing,
-    Bytes(Rc<[u8]>),
-    Shorts(Rc<[u16]>),
-    Words(Rc<[u32]>),
-    Longs(Rc<[u64]>),
+    Bytes(Arc<[u8]>),
+    Shorts(Arc<[u16]>),
+    Words(Arc<[u32]>),
+    Longs(Arc<[u64]>),
 }
 
 impl Chunk {

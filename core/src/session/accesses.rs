@@ -1,7 +1,7 @@
 //! Memory accesses for the page: [`perftab_views::accesses`] for hosts.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_perfdata::slice::Work;
 use perftab_views::Query;
@@ -77,7 +77,7 @@ impl Session {
         order: FunctionOrder,
     ) -> Work<KnownAccesses> {
         let left = self.all_left(query);
-        let (profile, query) = (Rc::clone(&self.profile), query.clone());
+        let (profile, query) = (Arc::clone(&self.profile), query.clone());
         let data = self.data.names.clone().unwrap_or_default();
         let work = Work::new(async move |slice| {
             let slice = slice.in_units_of(ROWS_OF_AN_ACCESS);

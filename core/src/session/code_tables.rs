@@ -9,6 +9,7 @@
 //! [`Profile::place_code`]: perftab_profile::Profile::place_code
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_dsos::{MadeCode, pid_of_jitdump, pid_of_perf_map};
 use perftab_images::{
@@ -334,7 +335,7 @@ impl Session {
         let (known_frames, known_tables) = (self.profile.frames.len(), self.code_tables.len());
         for (table, process, checked) in decided {
             let path = self.table_path(&table, process);
-            let dsos = &mut Rc::make_mut(&mut self.profile).dsos;
+            let dsos = &mut Arc::make_mut(&mut self.profile).dsos;
             let dso = dsos.intern(&path, DsoKind::Jit, MappedFrom::Nothing, Some(process));
             self.ledger.extend(&self.profile.dsos);
             self.ledger.self_named(dso, &table.name, checked, sentence(&table));
@@ -381,7 +382,7 @@ impl Session {
     pub(super) fn frames_changed(&mut self, known_frames: usize, known_tables: usize) {
         self.symbols.let_go_of_readers();
         let tables = std::mem::take(&mut self.code_tables);
-        let profile = Rc::make_mut(&mut self.profile);
+        let profile = Arc::make_mut(&mut self.profile);
         let run_times = if tables.is_empty() { Vec::new() } else { profile.run_times() };
         let mut place = |placed: &PlacedTable| {
             let run_time = run_times.iter().find(|it| it.process == placed.process)?;

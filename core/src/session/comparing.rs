@@ -65,7 +65,7 @@ fn compare(sides: [Side; 2], recordings: Recordings) -> Work<Comparison> {
 
 /// What one side is made of.
 struct Side {
-    profile: Rc<Profile>,
+    profile: Arc<Profile>,
     symbols: Rc<Symbols>,
     ledger: Ledger,
     /// Of each address.
@@ -85,7 +85,7 @@ impl Side {
         let query = Query { unnamed: Unnamed::EachAddress, group, ..query.clone() };
         let callees = Query { direction: Direction::Callees, ..query.clone() };
         Self {
-            profile: Rc::clone(&session.profile),
+            profile: Arc::clone(&session.profile),
             symbols: session.symbols.share(),
             ledger: session.ledger.clone(),
             query,

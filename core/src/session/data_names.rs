@@ -4,6 +4,7 @@
 //! asked for the names, wherever they are (`names.rs` has the way of those of code).
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_images::MatchedObjects;
 use perftab_names::Status;
@@ -61,7 +62,7 @@ impl Session {
         let work = match looking_up {
             Some(work) if work.goes_on() => work,
             _ => {
-                let profile = Rc::clone(&self.profile);
+                let profile = Arc::clone(&self.profile);
                 let work = Work::new(async move |slice| {
                     AccessNames::of(&profile, &slice.in_units_of(ROWS_OF_A_LOOK_UP)).await
                 });

@@ -71,7 +71,7 @@ impl Session {
         let gzip = || GzEncoder::new(Vec::new(), Compression::default());
         let packed = format.is_packed().then(gzip);
         let written = Rc::<Cell<Vec<u8>>>::default();
-        let (profile, known) = (Rc::clone(&self.profile), self.known_tree(&request));
+        let (profile, known) = (Arc::clone(&self.profile), self.known_tree(&request));
         let work = self.symbols.read(|symbols| {
             let written = Rc::clone(&written);
             Work::new(async move |slice| {

@@ -81,7 +81,7 @@ impl Session {
         Shared: Deref + 'static,
         for<'a> &'a Shared::Target: Source,
     {
-        let profile = Rc::clone(&self.profile);
+        let profile = Arc::clone(&self.profile);
         self.symbols.read(|symbols| {
             Work::new(async move |slice| {
                 let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);

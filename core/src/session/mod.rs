@@ -50,6 +50,7 @@ mod unwinding;
 use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::sort_by_key;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_export::script::{self, Field};
 use perftab_images::{CodeTable, Images, RecordedIdentities};
@@ -109,12 +110,12 @@ pub use search::{FoundRows, SearchResult};
 pub use share::{FidelityInfo, ShareWork, SharedLink};
 pub use time_order::TimeWindow;
 pub use times::{MarkRows, ScanStep};
-pub use unwinding::{CallerGuesses, StackWalk, Unwinding};
+pub use unwinding::{CallerGuesses, StackWalk, Unwinding, UnwindingShare, UnwoundShare};
 
 /// A recording or link that is open, and everything that is known of its names.
 pub struct Session {
     /// Work in progress has a share of it.
-    profile: Rc<Profile>,
+    profile: Arc<Profile>,
     format: FormatInfo,
     warnings: Vec<Warning>,
     /// What was counted once, when everything had been read.
@@ -239,7 +240,7 @@ impl Session {
         let mut paths = Vec::new();
         let count = self.profile.dsos.len();
         for &id in dsos.iter().filter(|id| id.index() < count) {
-            let dso = Rc::make_mut(&mut self.profile).dsos.get_mut(id);
+            let dso = Arc::make_mut(&mut self.profile).dsos.get_mut(id);
             dso.identity = None;
             dso.recorded_by = None;
             dso.no_identity_because = Some(

@@ -1,6 +1,6 @@
 //! Who ran what is selected, and when: [`perftab_views::occurrence`] for hosts.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_perfdata::slice::Work;
 use perftab_views::occurrence::{Occurrence, ResolvedSubject, Subject, occurrence};
@@ -33,7 +33,7 @@ impl Session {
         let (_, _, tree, _) = self.parts_and_ends(&query);
         let meant = meant.ends(tree);
         let (_, ends) = self.trees.with_ends(&query)?;
-        let profile = Rc::clone(&self.profile);
+        let profile = Arc::clone(&self.profile);
         Some(Work::new(async move |slice| {
             occurrence(&profile, &query, &ends, &meant, request.bins, &slice).await
         }))

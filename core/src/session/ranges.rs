@@ -1,6 +1,6 @@
 //! Graphs of one range after the other, as they are asked for while a range is dragged.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_perfdata::slice::Work;
 use perftab_views::Query;
@@ -65,7 +65,7 @@ impl Session {
                 let Some((tree, ends)) = self.trees.with_ends(&callees) else {
                     return ScanStep::More { done: 0, total: 1 };
                 };
-                let (profile, query) = (Rc::clone(&self.profile), query.clone());
+                let (profile, query) = (Arc::clone(&self.profile), query.clone());
                 Work::new(async move |slice| {
                     let most = placed::MOST_CALL_NODES;
                     placed::place(&profile, &query, tree, ends, most, &slice).await

@@ -2,7 +2,7 @@
 
 use perftab_perfdata::map::Map;
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_names::{Provenance, Symbols};
 use perftab_perfdata::error::Warning;
@@ -325,7 +325,7 @@ impl CoverageWork {
             }
         }
         let begin = || {
-            let (profile, query) = (Rc::clone(&session.profile), query.clone());
+            let (profile, query) = (Arc::clone(&session.profile), query.clone());
             let left = std::mem::take(left);
             Work::new(async move |slice| filtered(&profile, &query, &left, &slice).await)
         };

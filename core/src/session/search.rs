@@ -1,6 +1,5 @@
 //! What a text finds, while it is looked for.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use perftab_perfdata::slice::Work;
@@ -102,7 +101,7 @@ impl Session {
             Tree::Whole(tree) => Arc::clone(tree),
             Tree::Inverted(inverted) => Arc::clone(inverted.callees()),
         };
-        let profile = Rc::clone(&self.profile);
+        let profile = Arc::clone(&self.profile);
         self.symbols.read(|symbols| {
             Work::new(async move |slice| {
                 let slice = slice.in_units_of(ROWS_OF_A_CALL_NODE);

@@ -2,6 +2,7 @@
 
 use perftab_perfdata::map::Set;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_images::RecordedIdentities;
 use perftab_names::{Ledger, Symbols};
@@ -201,7 +202,7 @@ impl Session {
 
     fn owned_contents(&self) -> OwnedContents {
         OwnedContents {
-            profile: Rc::clone(&self.profile),
+            profile: Arc::clone(&self.profile),
             symbols: self.symbols.share(),
             ledger: self.ledger.clone(),
             warnings: self.warnings.clone(),
@@ -239,7 +240,7 @@ impl ContextState {
 
 /// [`Contents`] for work in progress.
 struct OwnedContents {
-    profile: Rc<Profile>,
+    profile: Arc<Profile>,
     symbols: Rc<Symbols>,
     ledger: Ledger,
     warnings: Vec<Warning>,

@@ -2,6 +2,7 @@
 //! so that a host can stop it.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_perfdata::slice::Work;
 use perftab_perfdata::text::printable;
@@ -145,7 +146,7 @@ impl Session {
         let begun = self.times.summing.iter().position(|(of, _)| *of == key);
         let at = begun.unwrap_or_else(|| {
             let (profile, query, left) =
-                (Rc::clone(&self.profile), query.clone(), self.all_left(query));
+                (Arc::clone(&self.profile), query.clone(), self.all_left(query));
             let work = Work::new(async move |slice| {
                 slice.expect(profile.samples.len());
                 TaskSums::of(&profile, &query, left, &slice).await
@@ -201,7 +202,7 @@ impl Session {
     ) -> Work<Timeline> {
         let (query, request) = (query.clone(), request.clone());
         let (period, kinds) = (self.sample_period(query.event), self.leaf_kinds(&query));
-        let profile = Rc::clone(&self.profile);
+        let profile = Arc::clone(&self.profile);
         // What steps leave, and kinds of code, are of these names.
         let work = Work::new(async move |slice| {
             if let Some(bins) = &profile.bins {
@@ -218,7 +219,7 @@ impl Session {
     pub(super) fn heat_map(&mut self, query: &Query, request: &HeatRequest) -> Work<HeatMap> {
         let (query, request) = (query.clone(), request.clone());
         let (load, left) = (self.load(query.event), self.all_left(&query));
-        let profile = Rc::clone(&self.profile);
+        let profile = Arc::clone(&self.profile);
         let work = Work::new(async move |slice| {
             heat_map::heat_map(&profile, &query, &request, &load, &left, &slice).await
         });
@@ -228,7 +229,7 @@ impl Session {
 
     /// Who ran these DSOs, and when.
     pub(super) fn dso_users(&self, dsos: Vec<DsoId>) -> Work<Vec<DsoUsers>> {
-        let profile = Rc::clone(&self.profile);
+        let profile = Arc::clone(&self.profile);
         Work::new(async move |slice| dso_users::users(&profile, &dsos, &slice).await)
     }
 

@@ -3,7 +3,6 @@
 //! A tree of millions of samples takes seconds, so it can be made in steps ([`Session::make_tree`]): the
 //! views of its query, asked for afterwards, find it. Asked for before, they make it at once.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use perftab_names::{FunctionId, Symbols};
@@ -283,7 +282,7 @@ impl Trees {
     /// Goes on with a tree of callees, or around a function.
     fn step(
         &mut self,
-        (profile, symbols): (&Rc<Profile>, &SharedNames),
+        (profile, symbols): (&Arc<Profile>, &SharedNames),
         query: &Query,
         detail: TreeDetail,
         rows: usize,
@@ -296,7 +295,7 @@ impl Trees {
             None => {
                 self.in_progress = None;
                 self.make_room(query);
-                let (profile, query) = (Rc::clone(profile), query.clone());
+                let (profile, query) = (Arc::clone(profile), query.clone());
                 symbols.read(|symbols| {
                     Work::new(async move |slice| {
                         build_in_slices(&profile, &symbols, &query, detail, &slice).await
@@ -531,7 +530,7 @@ impl Session {
         let begun = match ordering {
             Some(begun) if is_it(begun) => begun,
             _ => {
-                let (profile, tree) = (Rc::clone(profile), Arc::clone(tree));
+                let (profile, tree) = (Arc::clone(profile), Arc::clone(tree));
                 let before = of_order.map(|(_, functions)| functions);
                 let work = symbols.read(|symbols| {
                     Work::new(async move |slice| {

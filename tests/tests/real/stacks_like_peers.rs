@@ -151,6 +151,10 @@ fn stacks_are_as_long_as_those_of_perf_and_samply() {
     let folder = TestFolder::new();
     let Some(recording) = recorded(test, &folder) else { return };
     let ours = printed(Command::new(perftab_binary()).arg("script").arg(&recording));
+    // On one CPU there is one thread that unwinds.
+    let mut by_one = Command::new("taskset");
+    by_one.args(["-c", "0"]).arg(perftab_binary()).arg("script").arg(&recording);
+    assert!(printed(&mut by_one) == ours, "it does not matter how many threads unwind");
     assert!(count(&ours) > 100 && frames(&ours) > 10 * count(&ours), "{}", frames(&ours));
 
     let report = output(Command::new(perftab_binary()).args(["report", "--json"]).arg(&recording));

@@ -1,6 +1,7 @@
 //! What the DWARF of one image may cost.
 
-use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use perftab_perfdata::decode::ReadError;
 
@@ -21,10 +22,10 @@ const MOST: u64 = 8 << 30;
 /// Memory and work that are left for an image.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    memory: Cell<u64>,
-    work: Cell<u64>,
-    /// What was over budget, so that some address has fewer levels than its file tells.
-    fault: Cell<Option<Fault>>,
+    memory: AtomicU64,
+    work: AtomicU64,
+    /// What was over budget first, so that some address has fewer levels than its file tells.
+    fault: OnceLock<Fault>,
 }
 
 /// Why something of DWARF is not there.
@@ -48,12 +49,12 @@ impl Budget {
     /// For an image whose file has so many bytes.
     pub fn of_file(bytes: u64) -> Self {
         let memory = ALWAYS.saturating_add(bytes.saturating_mul(PER_BYTE)).min(MOST);
-        Self { memory: Cell::new(memory), work: Cell::new(ALWAYS), fault: Cell::new(None) }
+        Self { memory: memory.into(), work: ALWAYS.into(), fault: OnceLock::new() }
     }
 
     /// What is left of its memory.
     pub fn memory(&self) -> u64 {
-        self.memory.get()
+        self.memory.load(Relaxed)
     }
 
     /// Takes memory for sections, and has more work done for them.
@@ -64,12 +65,16 @@ impl Budget {
 
     /// Has more work done, for so many bytes that came.
     pub fn add_work_for(&self, bytes: u64) {
-        self.work.set(self.work.get().saturating_add(bytes.saturating_mul(WORK_PER_BYTE)));
+        self.work.store(
+            self.work.load(Relaxed).saturating_add(bytes.saturating_mul(WORK_PER_BYTE)),
+            Relaxed,
+        );
     }
 
     /// Takes memory.
     pub fn hold(&self, bytes: u64) -> Result<(), Fault> {
-        self.memory.set(self.memory.get().checked_sub(bytes).ok_or(Fault::Memory)?);
+        self.memory
+            .store(self.memory.load(Relaxed).checked_sub(bytes).ok_or(Fault::Memory)?, Relaxed);
         Ok(())
     }
 
@@ -80,25 +85,25 @@ impl Budget {
 
     /// Sets back to what was left when there was less held.
     pub fn release_to(&self, memory: u64) {
-        self.memory.set(memory);
+        self.memory.store(memory, Relaxed);
     }
 
     /// Decodes so many bytes.
     pub fn work(&self, bytes: u64) -> Result<(), Fault> {
-        self.work.set(self.work.get().checked_sub(bytes).ok_or(Fault::Work)?);
+        self.work.store(self.work.load(Relaxed).checked_sub(bytes).ok_or(Fault::Work)?, Relaxed);
         Ok(())
     }
 
     /// Notes what was left out.
     pub fn note(&self, fault: Fault) {
         if fault != Fault::Damaged {
-            self.fault.set(Some(fault));
+            let _first = self.fault.set(fault);
         }
     }
 
     /// What was left out for want of memory or work, if anything.
     pub fn fault(&self) -> Option<Fault> {
-        self.fault.get()
+        self.fault.get().copied()
     }
 }
 

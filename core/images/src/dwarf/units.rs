@@ -3,6 +3,7 @@
 use perftab_perfdata::map::{Map, Set};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use gimli::{AttributeValue, DebugInfoOffset, Dwarf, DwoId, UnitHeader, UnitType};
 use perftab_perfdata::sorting::sort_by_numbers;
@@ -46,7 +47,7 @@ pub(crate) struct Units {
     /// Skeletons that were met, and whose units are in none of these files.
     missing: RefCell<Map<u64, MissingUnit>>,
     /// How long functions are, as the program says itself.
-    frame_sections: RefCell<Rc<FrameSections>>,
+    frame_sections: RefCell<Arc<FrameSections>>,
 }
 
 /// A unit of which only a skeleton is here.
@@ -143,8 +144,8 @@ impl Units {
     }
 
     /// Looks for units in this file too. They have to fit `program`.
-    pub fn add_split(&self, split: &Rc<SplitImage>, program: &Rc<FrameSections>) {
-        *self.frame_sections.borrow_mut() = Rc::clone(program);
+    pub fn add_split(&self, split: &Rc<SplitImage>, program: &Arc<FrameSections>) {
+        *self.frame_sections.borrow_mut() = Arc::clone(program);
         self.budget.add_work_for(split.file_bytes());
         for id in split.ids().filter(|id| self.skeletons.contains(&id.0)) {
             self.splits.borrow_mut().entry(id.0).or_default().push(Rc::clone(split));

@@ -3,7 +3,7 @@
 //! Numbers of eight bytes, little-endian, and the sections. Both ends are of one version. Whoever takes them in compares
 //! the identity that stands beside them, as with names.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use gimli::RunTimeEndian;
 use object::elf;
@@ -79,7 +79,7 @@ impl UnwindTables {
             budget.hold_sections(length).ok()?;
             tables.push(Table::new(section, form, CodeRanges::of_ranges(code), budget));
         }
-        let sections = Rc::new(FrameSections::of(tables));
+        let sections = Arc::new(FrameSections::of(tables));
         Some(Self { identity, place, entry, sections })
     }
 }

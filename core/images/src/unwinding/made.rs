@@ -4,12 +4,12 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use gimli::{RunTimeEndian, UnwindContext};
+use gimli::RunTimeEndian;
 use perftab_perfdata::map::Map;
 
 use super::registers::UnwoundMachine;
 use super::row::Row;
-use super::tables::{Form, Kind, Table};
+use super::tables::{Form, Kind, RowMemory, Table};
 use crate::code_ranges::CodeRanges;
 use crate::code_table::CodeTable;
 use crate::dwarf::Budget;
@@ -23,7 +23,6 @@ pub struct MadeCodeRules {
     machine: UnwoundMachine,
     /// By the number of the code, once somebody has asked.
     read: RefCell<Map<usize, Table>>,
-    memory: RefCell<UnwindContext<usize>>,
     /// Bytes that may still be gone through.
     work: Cell<u64>,
 }
@@ -31,17 +30,11 @@ pub struct MadeCodeRules {
 impl MadeCodeRules {
     /// Those of a table.
     pub fn of(code: Rc<CodeTable>, machine: UnwoundMachine) -> Self {
-        Self {
-            code,
-            machine,
-            read: RefCell::default(),
-            memory: RefCell::default(),
-            work: Cell::new(WORK),
-        }
+        Self { code, machine, read: RefCell::default(), work: Cell::new(WORK) }
     }
 
     /// How the caller is found of the code at an offset in the file; `None` if nothing says.
-    pub fn row(&self, offset: u64) -> Option<Row> {
+    pub fn row(&self, offset: u64, memory: &mut RowMemory) -> Option<Row> {
         let (number, code, rules) = self.code.rules().at(offset)?;
         self.work.set(self.work.get().checked_sub(rules.len() as u64)?);
         let address =
@@ -59,6 +52,6 @@ impl MadeCodeRules {
             let ranges = CodeRanges::of_ranges(vec![(code.start, code.end)]);
             Table::new(rules.to_vec(), form, ranges, Budget::of_file(rules.len() as u64))
         });
-        table.row(offset, &mut self.memory.borrow_mut())
+        table.row(offset, &mut memory.0)
     }
 }

@@ -18,5 +18,5 @@ mod tables;
 pub use made::MadeCodeRules;
 pub use registers::{AddressBits, Registers, UnwoundMachine};
 pub use row::{Caller, CodeState, NoCaller, Row, StackCopy};
-pub use tables::UnwindTables;
 pub(super) use tables::{FrameSections, for_each_function};
+pub use tables::{RowMemory, UnwindTables};

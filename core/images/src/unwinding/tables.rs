@@ -1,7 +1,6 @@
 //! The tables of files, and the row for an address.
 
-use std::cell::{OnceCell, RefCell};
-use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, FrameDescriptionEntry,
@@ -40,14 +39,17 @@ pub struct UnwindTables {
     pub(super) place: OwnedPlacement,
     /// Where a process of the file begins; 0 for nowhere.
     pub(super) entry: u64,
-    pub(super) sections: Rc<FrameSections>,
+    pub(super) sections: Arc<FrameSections>,
 }
+
+/// What finding rows takes of memory, for whoever looks for many.
+#[derive(Default)]
+pub struct RowMemory(pub(super) UnwindContext<usize>);
 
 /// The sections of the files of one build.
 #[derive(Default)]
 pub(crate) struct FrameSections {
     pub(super) tables: Vec<Table>,
-    memory: RefCell<UnwindContext<usize>>,
 }
 
 /// One section.
@@ -57,7 +59,7 @@ pub(super) struct Table {
     /// Where there can be code.
     pub code: CodeRanges,
     /// By where their code begins; made when somebody asks.
-    functions: OnceCell<Vec<Function>>,
+    functions: OnceLock<Vec<Function>>,
     budget: Budget,
 }
 
@@ -217,7 +219,7 @@ impl Table {
         if form.kind == Kind::EhFrame {
             leave_out_lsda(&mut bytes);
         }
-        Self { bytes, form, code, functions: OnceCell::new(), budget }
+        Self { bytes, form, code, functions: OnceLock::new(), budget }
     }
 
     fn functions(&self) -> &[Function] {
@@ -306,7 +308,7 @@ impl FrameSections {
     }
 
     pub(super) fn of(tables: Vec<Table>) -> Self {
-        Self { tables, ..Self::default() }
+        Self { tables }
     }
 
     /// How long the functions are that begin at an address: several of one address differ only in damaged files.
@@ -331,16 +333,15 @@ impl UnwindTables {
         let (ours, theirs) = (&self.sections.tables, &other.sections.tables);
         let is_same = ours.iter().map(|it| &it.bytes).eq(theirs.iter().map(|it| &it.bytes));
         if self.identity == other.identity && is_same {
-            self.sections = Rc::clone(&other.sections);
+            self.sections = Arc::clone(&other.sections);
         }
     }
 
     /// How the caller is found of the code at an address, as frames have it; `None` if nothing says.
-    pub fn row(&self, address: u64) -> Option<Row> {
+    pub fn row(&self, address: u64, memory: &mut RowMemory) -> Option<Row> {
         let address = self.place.svma(address)?.0;
-        let FrameSections { tables, memory } = &*self.sections;
-        let memory = &mut memory.borrow_mut();
-        let row = tables.iter().find_map(|table| table.row(address, memory));
+        let mut tables = self.sections.tables.iter();
+        let row = tables.find_map(|table| table.row(address, &mut memory.0));
         // glibc's loader says nothing of where it begins, and nothing has called that.
         let is_entry =
             self.entry != 0 && (self.entry..self.entry.saturating_add(ENTRY)).contains(&address);
@@ -387,7 +388,7 @@ impl DsoImages {
     pub fn unwind_tables(&self, id: DsoId, dso: &Dso) -> Option<UnwindTables> {
         let build = self.build(id)?;
         let identity = self.of(id).first()?.identity();
-        let sections = Rc::clone(build.frame_sections());
+        let sections = Arc::clone(build.frame_sections());
         let place = build.placement(dso).ok()?.to_owned()?;
         let entry = self.of(id).first()?.image().elf().and_then(begins_at).unwrap_or(0);
         (!sections.tables.is_empty()).then_some(UnwindTables { identity, place, entry, sections })

@@ -7,7 +7,7 @@
 //!
 //! Where that would be too much, nothing is kept, and the recording is read once more.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::sample::Words;
@@ -116,16 +116,14 @@ impl KeptDumps {
     }
 
     /// Begins to read them; `None` if they are not all of the recording, or if rows of its profile cannot be told apart.
-    pub fn read(self: &Rc<Self>, profile: &Profile) -> Option<KeptReading> {
+    pub fn read(self: &Arc<Self>, profile: &Profile) -> Option<KeptReading> {
         let rows = self.keys.iter().map(|key| key.row_in(profile)).collect::<Option<_>>()?;
         self.read_as(rows)
     }
 
-    fn read_as(self: &Rc<Self>, rows: Vec<usize>) -> Option<KeptReading> {
-        let (pictures, bytes) = (Pictures::default(), Vec::new());
-        let reading =
-            KeptReading { kept: Rc::clone(self), rows, next: 0, pictures, at: (0, 0), bytes };
-        (!self.is_given_up && !self.dumps.is_empty()).then_some(reading)
+    fn read_as(self: &Arc<Self>, rows: Arc<[usize]>) -> Option<KeptReading> {
+        let reading = || KeptReading::begin(Arc::clone(self), rows);
+        (!self.is_given_up && !self.dumps.is_empty()).then(reading)
     }
 }
 
@@ -212,10 +210,16 @@ fn follow(known: &mut [u64], changes: &mut impl Iterator<Item = u64>) {
     }
 }
 
+fn put(words: &[u64], bytes: &mut [u8]) {
+    for (word, bytes) in words.iter().zip(bytes.as_chunks_mut().0) {
+        *bytes = word.to_le_bytes();
+    }
+}
+
 /// Copies of stacks being put together again, one after the other.
 pub struct KeptReading {
-    kept: Rc<KeptDumps>,
-    rows: Vec<usize>,
+    kept: Arc<KeptDumps>,
+    rows: Arc<[usize]>,
     /// Number of the next copy.
     next: usize,
     pictures: Pictures,
@@ -226,6 +230,16 @@ pub struct KeptReading {
 }
 
 impl KeptReading {
+    fn begin(kept: Arc<KeptDumps>, rows: Arc<[usize]>) -> Self {
+        let (pictures, bytes) = (Pictures::default(), Vec::new());
+        Self { kept, rows, next: 0, pictures, at: (0, 0), bytes }
+    }
+
+    /// The same from the beginning, for another thread.
+    pub fn again(&self) -> Self {
+        Self::begin(Arc::clone(&self.kept), Arc::clone(&self.rows))
+    }
+
     /// Goes on to the next copy: the row of its sample.
     pub fn go_on(&mut self) -> Option<usize> {
         let Self { kept, rows, next, pictures, at: (chunk, word), .. } = self;
@@ -257,12 +271,15 @@ impl KeptReading {
         };
         let picture = self.pictures.of(dump);
         let (abi, mask) = dump.registers.unwrap_or((RegisterAbi::Bits64, 0));
-        self.bytes.clear();
-        let mut put =
-            |words: &[u64]| words.iter().for_each(|it| self.bytes.extend(it.to_le_bytes()));
-        put(&picture.registers[..mask.count_ones() as usize]);
-        picture.stack_of(dump).into_iter().for_each(|words| put(words));
-        let (registers, stack) = self.bytes.split_at(mask.count_ones() as usize * WORD);
+        let registers = mask.count_ones() as usize;
+        self.bytes.resize((registers + usize::from(dump.words)) * WORD, 0);
+        let (of_registers, of_stack) = self.bytes.split_at_mut(registers * WORD);
+        put(&picture.registers[..registers], of_registers);
+        let [first, second] = picture.stack_of(dump);
+        let (of_first, of_second) = of_stack.split_at_mut(first.len() * WORD);
+        put(first, of_first);
+        put(second, of_second);
+        let (registers, stack) = self.bytes.split_at(registers * WORD);
         let values = Words::new(registers, dump.order);
         SampleTail {
             user_registers: dump.registers.map(|_| Registers { abi, mask, values }),
@@ -347,7 +364,7 @@ mod tests {
         let mut kept = KeptDumps::default();
         copies.iter().for_each(|copy| kept.keep(|| Some(copy.sample())));
         let rows = (0..copies.len()).rev().collect();
-        let mut reading = Rc::new(kept.end()).read_as(rows).expect("they are kept");
+        let mut reading = Arc::new(kept.end()).read_as(rows).expect("they are kept");
         for (number, copy) in copies.iter().enumerate() {
             assert_eq!(reading.go_on(), Some(copies.len() - 1 - number));
             assert_eq!(reading.progress(), (number + 1, copies.len()));
@@ -373,12 +390,12 @@ mod tests {
             assert!(kept.size() <= MAX_KEPT + CHUNK * WORD);
         }
         assert!(bytes > MAX_KEPT / 2 && kept.size() == 0);
-        assert!(Rc::new(kept.end()).read_as(Vec::new()).is_none());
+        assert!(Arc::new(kept.end()).read_as([].into()).is_none());
 
         let mut kept = KeptDumps::default();
         kept.keep(|| Some(copy.sample()));
         kept.keep(|| None);
         kept.keep(|| Some(copy.sample()));
-        assert!(Rc::new(kept.end()).read_as(Vec::new()).is_none());
+        assert!(Arc::new(kept.end()).read_as([].into()).is_none());
     }
 }

@@ -13,6 +13,7 @@ mod shown;
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_perfdata::decode::sample_tail::{BranchStack, BranchesAsked};
 use perftab_profile::{DsoId, DsoKind, Frame, Frames, MappingsKept, Profile, StackId};
@@ -48,7 +49,7 @@ impl<G: Gather> BranchReading<G> {
 }
 
 struct Reader<G> {
-    profile: Rc<Profile>,
+    profile: Arc<Profile>,
     frames: Frames,
     places: FramePlaces,
     /// By row, whether filters leave it.
@@ -195,7 +196,7 @@ impl Session {
             filter.as_ref().is_none_or(passes)
         };
         let reader = Reader {
-            profile: Rc::clone(&self.profile),
+            profile: Arc::clone(&self.profile),
             frames: self.profile.frames.clone(),
             places: FramePlaces::new(),
             takes: (0..self.profile.samples.len()).map(passes).collect(),
@@ -219,7 +220,7 @@ impl Session {
     fn take_gathered<G>(&mut self, reading: BranchReading<G>) -> Option<G> {
         let Reader { profile, mut frames, gathered, .. } = reading.0.take()?;
         // Something else was taken in meanwhile: what these frames are numbered by is another list.
-        if !Rc::ptr_eq(&profile, &self.profile) {
+        if !Arc::ptr_eq(&profile, &self.profile) {
             return None;
         }
         drop(profile);
@@ -230,7 +231,7 @@ impl Session {
         self.in_branches.extend(frames.iter().skip(known).map(|(_, frame)| frame.dso));
         self.symbols.let_go_of_readers();
         frames.drop_index();
-        Rc::make_mut(&mut self.profile).frames = frames;
+        Arc::make_mut(&mut self.profile).frames = frames;
         self.frames_changed(known, self.code_tables.len());
         Some(gathered)
     }

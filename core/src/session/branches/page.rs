@@ -1,7 +1,7 @@
 //! The basic blocks of a function as the page shows them, and the sums that they are from, which stay until others are
 //! read.
 
-use std::rc::{Rc, Weak};
+use std::sync::{Arc, Weak};
 
 use perftab_names::FunctionId;
 use perftab_profile::Profile;
@@ -128,7 +128,7 @@ impl Session {
     /// the session has changed meanwhile: they are to be read again.
     pub fn keep_branches(&mut self, query: &Query, reading: BranchReading<SummedBranches>) -> bool {
         let Some(SummedBranches(sums, _)) = self.take_gathered(reading) else { return false };
-        let (filters, profile) = (filters_of(query), Rc::downgrade(&self.profile));
+        let (filters, profile) = (filters_of(query), Arc::downgrade(&self.profile));
         self.kept_branches = Some(KeptBranches { filters, profile, sums });
         true
     }
@@ -136,7 +136,7 @@ impl Session {
     /// The basic blocks of a function, of the branches that the filters of a query leave; `None` until these are kept.
     pub fn branch_blocks(&self, query: &Query, function: &FunctionRef) -> Option<BranchBlocks> {
         let kept = self.kept_branches.as_ref()?;
-        let is_of_profile = std::ptr::eq(kept.profile.as_ptr(), Rc::as_ptr(&self.profile));
+        let is_of_profile = std::ptr::eq(kept.profile.as_ptr(), Arc::as_ptr(&self.profile));
         if !is_of_profile || kept.filters != filters_of(query) {
             return None;
         }

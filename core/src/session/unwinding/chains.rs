@@ -3,7 +3,7 @@
 //! Copies of stacks are looked at as the recording has them, which is not in the order of time. Numbers of frames and
 //! stacks must not depend on that: what is the same everywhere comes from them, as a host's blocks do not.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_perfdata::sorting::sort_by_numbers;
 use perftab_profile::{DsoKind, FrameId, Frames, Profile, StackId, Stacks};
@@ -42,6 +42,24 @@ impl WalkedChains {
             last.push((frame, chain));
         }
         chain
+    }
+
+    /// The chains alone.
+    pub fn into_stacks(self) -> Stacks {
+        self.chains
+    }
+
+    /// Adds chains of frames that are numbered otherwise: what they are here, by their numbers there.
+    pub fn take(&mut self, other: &Stacks, of_frames: &[FrameId]) -> Vec<StackId> {
+        let mut here = vec![Stacks::EMPTY];
+        // Callers stand before what they called.
+        for id in 1..other.len() {
+            let of = |(callers, frame): (StackId, FrameId)| {
+                self.chains.intern(here[callers.index()], of_frames[frame.index()])
+            };
+            here.push(other.get(StackId(id as u32)).map_or(Stacks::EMPTY, of));
+        }
+        here
     }
 }
 
@@ -122,7 +140,7 @@ impl Walker {
         let mut done = std::mem::take(&mut self.done);
         // Stable: of two of a sample the last counts.
         sort_by_numbers(&mut done, |it| (u64::from(it.row.row), 0));
-        let profile = Rc::clone(&self.profile);
+        let profile = Arc::clone(&self.profile);
         let known = profile.frames.len();
         let of_frames = |id| (id < known).then_some(FrameId(id as u32));
         let mut of_chains = vec![None; self.chains.chains.len()];

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use perftab_images::{CodeTable, MadeCodeRules, Row};
+use perftab_images::{CodeTable, MadeCodeRules, Row, RowMemory};
 use perftab_profile::{CodeInTime, DsoId, Frame};
 
 /// The code of a process.
@@ -33,7 +33,7 @@ impl RuledCode {
     }
 
     /// How the caller is found of code of that DSO.
-    pub fn row(&self, address: u64) -> Option<Row> {
-        self.rules.row(address)
+    pub fn row(&self, address: u64, memory: &mut RowMemory) -> Option<Row> {
+        self.rules.row(address, memory)
     }
 }

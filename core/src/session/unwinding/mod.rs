@@ -12,10 +12,12 @@
 mod chains;
 mod made_code;
 mod said;
+mod shares;
 mod walker;
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_images::{Images, UnwindTables, UnwoundMachine};
 use perftab_perfdata::error::{Warning, WarningKind};
@@ -29,6 +31,7 @@ use serde::Deserialize;
 
 use chains::Numbered;
 pub(super) use made_code::RuledCode;
+pub use shares::{UnwindingShare, UnwoundShare};
 use walker::{Due, Tables, Walker};
 
 use super::times::ScanStep;
@@ -105,9 +108,9 @@ pub(super) struct Unwound {
     /// What it was when samples were looked at last.
     guessed: CallerGuesses,
     /// By row. Whoever unwinds more of them has a share, and may be gone before that is taken in.
-    rows: Rc<Vec<UnwoundRow>>,
+    rows: Arc<Vec<UnwoundRow>>,
     /// Copies of stacks, if there was room for them.
-    kept: Rc<KeptDumps>,
+    kept: Arc<KeptDumps>,
     /// By row.
     derived: Vec<DerivedRow>,
     /// What the user is told of them.
@@ -206,8 +209,8 @@ impl Unwinding {
         let mut walker = self.walker.borrow_mut();
         for _ in 0..samples {
             let Some(row) = kept.go_on() else { return Some(ScanStep::Done(())) };
-            if let Some(walker) = walker.as_mut().filter(|walker| walker.is_due(row)) {
-                walker.unwind_row(row, walker.profile.user_space_at(row), &kept.tail());
+            if let Some(walker) = walker.as_mut() {
+                walker.unwind_kept_row(row, kept);
             }
         }
         let (done, total) = kept.progress();
@@ -266,7 +269,7 @@ fn derived_rows(profile: &Profile) -> Vec<DerivedRow> {
 impl Session {
     /// Gives back the copies of stacks that were kept: no file comes any more.
     pub fn forget_kept_dumps(&mut self) {
-        self.unwound.kept = Rc::default();
+        self.unwound.kept = Arc::default();
     }
 
     /// Whether callers are guessed where files do not tell; stacks follow when they are unwound next.
@@ -302,7 +305,7 @@ impl Session {
         let mut walker = self.walker()?;
         walker.due = due;
         walker.fresh = self.unwound.fresh.clone();
-        walker.before = Rc::clone(&self.unwound.rows);
+        walker.before = Arc::clone(&self.unwound.rows);
         Some(walker)
     }
 
@@ -368,7 +371,7 @@ impl Session {
         let profile = &self.profile;
         let machine = self.machine().ok().filter(|_| profile.stack_dumps > 0)?;
         let Unwound { tables, guesses, .. } = &self.unwound;
-        let mut walker = Walker::new(machine, Rc::clone(profile), tables.clone(), *guesses);
+        let mut walker = Walker::new(machine, Arc::clone(profile), tables.clone(), *guesses);
         walker.made = self.code_with_rules();
         Some(walker)
     }
@@ -377,8 +380,8 @@ impl Session {
     pub fn take_unwound(&mut self, unwinding: Unwinding) {
         let Some(mut walker) = unwinding.walker.take() else { return };
         // Another one was taken in meanwhile: what this one has found is numbered otherwise.
-        let is_of_this = Rc::ptr_eq(&walker.before, &self.unwound.rows)
-            && Rc::ptr_eq(&walker.profile, &self.profile);
+        let is_of_this = Arc::ptr_eq(&walker.before, &self.unwound.rows)
+            && Arc::ptr_eq(&walker.profile, &self.profile);
         if !is_of_this {
             return;
         }
@@ -395,9 +398,9 @@ impl Session {
             self.unwound.derived = derived_rows(&self.profile);
         }
         self.symbols.let_go_of_readers();
-        let profile = Rc::make_mut(&mut self.profile);
-        self.unwound.rows = Rc::default();
-        let mut rows = Rc::unwrap_or_clone(before);
+        let profile = Arc::make_mut(&mut self.profile);
+        self.unwound.rows = Arc::default();
+        let mut rows = Arc::unwrap_or_clone(before);
         for (row, stack) in done {
             profile.samples.set_stack(row.row as usize, stack);
             rows.push(row);

@@ -1,13 +1,14 @@
 //! What walks stacks.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use perftab_images::{
-    AddressBits, Caller, CodeState, NoCaller, Registers, Row, StackCopy, UnwindTables,
+    AddressBits, Caller, CodeState, NoCaller, Registers, Row, RowMemory, StackCopy, UnwindTables,
     UnwoundMachine,
 };
 use perftab_perfdata::decode::sample_tail::{RegisterAbi, SampleTail, UserStack};
 use perftab_perfdata::map::{Map, Set};
+use perftab_profile::ingest::KeptReading;
 use perftab_profile::{
     DsoId, DsoKind, Frame, FrameId, Frames, ProcessId, Profile, PseudoFrame, Space,
 };
@@ -29,9 +30,9 @@ pub(super) type Tables = Map<DsoId, UnwindTables>;
 
 /// What walks stacks.
 pub(super) struct Walker {
-    machine: UnwoundMachine,
-    pub profile: Rc<Profile>,
-    tables: Tables,
+    pub(super) machine: UnwoundMachine,
+    pub profile: Arc<Profile>,
+    pub(super) tables: Tables,
     /// Code that processes made and say how its callers are found.
     pub made: Map<ProcessId, RuledCode>,
     pub guesses: CallerGuesses,
@@ -43,7 +44,7 @@ pub(super) struct Walker {
     pub due: Due,
     /// Whose tables are looked at for the first time.
     pub fresh: Set<DsoId>,
-    pub before: Rc<Vec<UnwoundRow>>,
+    pub before: Arc<Vec<UnwoundRow>>,
     pub(super) done: Vec<WalkedRow>,
     rules: Rules,
     places: FramePlaces,
@@ -79,6 +80,7 @@ struct Walked {
 }
 
 /// Which samples are to be unwound.
+#[derive(Clone)]
 pub(super) enum Due {
     All,
     /// Those that wait for one of these.
@@ -107,6 +109,7 @@ struct Rules {
     rows: Vec<Row>,
     /// Most of them are of many frames.
     numbers: Map<Row, u32>,
+    memory: RowMemory,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -137,7 +140,7 @@ fn known_row(rows: &[UnwoundRow], row: u32) -> Option<&UnwoundRow> {
 impl Walker {
     pub fn new(
         machine: UnwoundMachine,
-        profile: Rc<Profile>,
+        profile: Arc<Profile>,
         tables: Tables,
         guesses: CallerGuesses,
     ) -> Self {
@@ -152,7 +155,7 @@ impl Walker {
             profile,
             due: Due::All,
             fresh: Set::new(),
-            before: Rc::default(),
+            before: Arc::default(),
             done: Vec::new(),
             rules: Rules::default(),
             places: FramePlaces::new(),
@@ -180,9 +183,11 @@ impl Walker {
         }
     }
 
-    /// Whether the stack of a row is to be unwound now.
-    pub fn is_due(&self, row: usize) -> bool {
-        self.due.takes(known_row(&self.before, row as u32))
+    /// Unwinds the copy that was put together last, which is of this row, if it is due.
+    pub fn unwind_kept_row(&mut self, row: usize, kept: &mut KeptReading) {
+        if self.due.takes(known_row(&self.before, row as u32)) {
+            self.unwind_row(row, self.profile.user_space_at(row), &kept.tail());
+        }
     }
 
     /// Unwinds the stack of a row, if there is a copy of it and it is due.
@@ -356,16 +361,16 @@ impl Walker {
     /// The rule for a frame of this process.
     #[inline(always)]
     fn rule(&mut self, frame: FrameId, process: ProcessId) -> Rule {
-        let Rules { of_frames, rows, numbers } = &mut self.rules;
+        let Rules { of_frames, rows, numbers, memory } = &mut self.rules;
         if frame.index() >= of_frames.len() {
             of_frames.resize(self.frames.len(), Rule::NotAsked);
         }
         let known = &mut of_frames[frame.index()];
         if *known == Rule::NotAsked {
             let Frame { dso, address } = self.frames.get(frame);
-            let of_file = self.tables.get(&dso).map(|tables| tables.row(address));
+            let of_file = self.tables.get(&dso).map(|tables| tables.row(address, memory));
             let made = self.made.get(&process).filter(|code| code.dso() == dso);
-            *known = match of_file.or_else(|| Some(made?.row(address))) {
+            *known = match of_file.or_else(|| Some(made?.row(address, memory))) {
                 Some(Some(row)) => Rule::Row(*numbers.entry(row.clone()).or_insert_with(|| {
                     rows.push(row);
                     rows.len() as u32 - 1
