@@ -179,7 +179,7 @@ describe("source and assembly", () => {
     await tab.close();
   });
 
-  scene("a45 keys go through instructions, follow jumps, fold what is inlined, and copy", async () => {
+  scene("a45 keys go through instructions, follow jumps, search, fold what is inlined, and copy", async () => {
     const tab = await open();
     const { page } = tab;
     await choose(tab, "rolling_sea");
@@ -207,6 +207,27 @@ describe("source and assembly", () => {
     await eventually(async () => assert.equal(Number(await assembly(page).getAttribute("aria-rowcount")), rows));
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => document.querySelector(".hot-assembly .row.selected") === null);
+    // The search finds what stands there, also where no function is called so.
+    const word = textAt(piece.instructions, from).split(" ")[0];
+    const named = (at) => (piece.target[at] === 0xffffffff ? "" : ` <${textAt(piece.targets, piece.target[at])}>`);
+    const found = Array.from(piece.starts, (_, at) => at).filter((at) =>
+      `${textAt(piece.instructions, at)}${named(at)}`.toLowerCase().includes(word),
+    );
+    await page.keyboard.press("/");
+    await page.keyboard.type(word);
+    const result = page.locator(".search-result");
+    await result.filter({ hasText: `${found.length} line${found.length === 1 ? "" : "s"} of this code` }).waitFor();
+    for (const [key, place] of [
+      ["Enter", 0],
+      ["Shift+Enter", found.length - 1],
+    ]) {
+      await page.keyboard.press(key);
+      await result.filter({ hasText: `${place + 1} of ${found.length} line` }).waitFor();
+      const row = assembly(page).locator(".row.selected", { hasText: hex(found[place]) });
+      await row.locator("mark", { hasText: word }).first().waitFor();
+    }
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.querySelector(".hot-assembly mark") === null);
     // The address says which function.
     await choose(tab, "order_by_height");
     const fragment = await eventually(async () => {

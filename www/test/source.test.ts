@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CodePiece, HotLines, TextColumn } from "../src/session/types.ts";
 import { NONE } from "../src/session/types.ts";
+import { findAmong, matcherOf, piecesOf, placeFrom } from "../src/views/source/find.ts";
 import { candidates, codeRows, listingOf, listingOfHot, ownFile, placeAmong, sourceRows } from "../src/views/source/listing.ts";
 
 function column(...texts: string[]): TextColumn {
@@ -138,4 +139,36 @@ test("a line that nothing is of stands between those around it", () => {
   assert.ok(at(0, 8) > 0 && at(0, 8) < 1);
   assert.ok(at(0, 10) > 1 && at(1, 5) < 2);
   assert.ok(at(2, 4) > 2);
+});
+
+test("a search finds a text in any case unless it has capitals, and what it says of functions nowhere", async () => {
+  const pieces = (search: string, text: string): string =>
+    piecesOf(text, matcherOf(search))
+      .map((piece) => (piece.isMatch ? `[${piece.text}]` : piece.text))
+      .join("");
+  assert.equal(pieces("mov", "MOV r8, [mov]"), "[MOV] r8, [[mov]]");
+  assert.equal(pieces("Mov", "mov Move"), "mov [Mov]e");
+  assert.equal(pieces("a[i], ", "x = a[i], b"), "x = [a[i],] b");
+  // In lower case it is two letters.
+  assert.equal(pieces("i", "\u0130 in"), "\u0130 in");
+  for (const search of ["", " ", "/m.v/", "dso:libc", "file:sea.c"]) {
+    assert.equal(matcherOf(search), null);
+  }
+  const texts = ["push rbp", "mov", "ret", "movzx"];
+  const matches = matcherOf("mov") ?? assert.fail();
+  const { signal } = new AbortController();
+  assert.deepEqual(await findAmong(texts.length, (at) => texts[at] ?? "", matches, signal), [1, 3]);
+});
+
+test("steps go from the chosen row to the next place, and around the ends", () => {
+  const places = [2, 5, 9];
+  assert.deepEqual(
+    [-1, 2, 4, 9].map((from) => [placeFrom(places, from, 1), placeFrom(places, from, -1)]),
+    [
+      [0, 2],
+      [1, 2],
+      [1, 0],
+      [0, 1],
+    ],
+  );
 });

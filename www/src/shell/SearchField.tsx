@@ -1,5 +1,5 @@
 // The one field: text searches functions, DSOs and source files, and lists them; `>` lists commands. Arrows go through the
-// list, Enter and Shift-Enter step through the matches, Esc leaves it for the view.
+// list, Enter and Shift-Enter step through the matches, Esc leaves it for the view. A view that shows text finds it there, too.
 
 import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -7,8 +7,8 @@ import { createRef } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
 import { dock, dockOpen, ledgerFull, search, searchResult, searchStep } from "../state/app.ts";
 import { keyOf, withKey } from "../state/commands.ts";
-import { count, percent } from "../state/format.ts";
-import { stepSearch } from "../state/search.ts";
+import { count, counted, percent } from "../state/format.ts";
+import { stepFound, stepSearch, within } from "../state/search.ts";
 import { speak } from "../state/toasts.ts";
 import { narrow } from "../state/width.ts";
 import { unnamedWords } from "../ledger/state.ts";
@@ -176,7 +176,7 @@ function onKey(event: KeyboardEvent): void {
     const isChosen = listed.peek() && searchStep.peek() >= 0;
     listed.value = false;
     if (!isChosen) {
-      stepSearch(event.shiftKey ? -1 : 1);
+      stepFound(event.shiftKey ? -1 : 1);
     }
   } else if (search.peek() !== "" && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
     listed.value = true;
@@ -188,10 +188,9 @@ function onKey(event: KeyboardEvent): void {
 }
 
 function Result({ isCommand }: { isCommand: boolean }): JSX.Element {
-  const result = searchResult.value;
   return (
     <span class="search-result" aria-live="polite">
-      {!isCommand && (result === null ? "…" : result.functions === 0 ? <span class="search-none">none</span> : <MatchCount />)}
+      {!isCommand && <Found />}
       <button
         type="button"
         class="quiet icon-only"
@@ -206,6 +205,24 @@ function Result({ isCommand }: { isCommand: boolean }): JSX.Element {
       </button>
     </span>
   );
+}
+
+/** What the shown code has of it, else which functions. */
+function Found(): JSX.Element {
+  const [own, result] = [within.value, searchResult.value];
+  if (own !== null && own.count !== null && own.count > 0) {
+    const at = own.at === -1 ? "" : `${count(own.at + 1)} of `;
+    return (
+      <span>
+        {at}
+        {counted(own.count, "line", "lines")} of this code
+      </span>
+    );
+  }
+  if (result === null || own?.count === null) {
+    return <>…</>;
+  }
+  return result.functions === 0 ? <span class="search-none">none</span> : <MatchCount />;
 }
 
 /** "1 of 38 functions, 12.4 % of samples" */
@@ -257,7 +274,7 @@ function Panel(): JSX.Element | null {
       </div>
     );
   }
-  return result !== null && result.functions === 0 ? <NoMatches /> : null;
+  return result !== null && result.functions === 0 && (within.value?.count ?? 0) === 0 ? <NoMatches /> : null;
 }
 
 function NoMatches(): JSX.Element {

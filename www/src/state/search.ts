@@ -1,6 +1,6 @@
 // Asks the session for what the search field holds, again whenever the text, the query or the names change.
 
-import { effect } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { comparedSelection, comparing, compareView, request } from "../compare/state.ts";
 import { ask } from "../session/ask.ts";
 import type { Session } from "../session/client.ts";
@@ -9,6 +9,15 @@ import { namesGeneration, phase, query, search, searchResult, searchStep, select
 
 /** Typing asks once, after a pause that no one notices. */
 const PAUSE_MS = 80;
+
+/** What the view that is shown finds in its own text; null where it has none to search. */
+export const within = signal<{
+  /** null while it is looked for. */
+  count: number | null;
+  /** Which of them is chosen; -1 for none. */
+  at: number;
+  step: (way: 1 | -1) => void;
+} | null>(null);
 
 /** Steps that were asked for before there were matches to go through: taken when there are. */
 let awaited = { text: "", by: 0 };
@@ -63,6 +72,16 @@ async function searchBoth(
     listed,
     problem,
   };
+}
+
+/** Goes to the next or the previous place in the text that the view shows; where that has none, selects a function. */
+export function stepFound(by: 1 | -1): void {
+  const own = within.peek();
+  if (own !== null && own.count !== 0) {
+    own.step(by);
+  } else {
+    stepSearch(by);
+  }
 }
 
 /** Selects the next or the previous match, around the ends; once it is known what matches. */

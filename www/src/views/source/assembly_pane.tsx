@@ -8,6 +8,7 @@ import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
 import { heatStep } from "../sandwich/lines/hot_lines.ts";
 import { withoutCode } from "../sandwich/lines/lines_pane.tsx";
 import { share } from "../words.ts";
+import { CodeText } from "./code_text.tsx";
 import type { CodeRow, Listing } from "./listing.ts";
 import type { Shown } from "./state.ts";
 import { chooseRow, chosen, enterRow, instructionRows, marks, shareOfFunction, whole } from "./state.ts";
@@ -66,7 +67,7 @@ function Cells({ listing, at }: { listing: Listing; at: number }): JSX.Element {
         {listing.address(at)}
       </span>
       <span role="gridcell" class="code" title={text}>
-        {text}
+        <CodeText text={text} />
       </span>
       <span role="gridcell" class="number line" title={listing.files[listing.file[at] ?? NONE]?.path}>
         {line === 0 ? "" : line}

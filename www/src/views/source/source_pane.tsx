@@ -8,6 +8,7 @@ import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
 import { withoutLines } from "../sandwich/lines/lines_pane.tsx";
 import { heatStep } from "../sandwich/lines/hot_lines.ts";
 import { share } from "../words.ts";
+import { CodeText } from "./code_text.tsx";
 import type { SourceRow } from "./listing.ts";
 import type { SourceText } from "./sources.ts";
 import type { Shown } from "./state.ts";
@@ -78,7 +79,7 @@ function Cells({ row: { line, text, of }, heaviest }: { row: SourceRow; heaviest
         {line}
       </span>
       <span role="gridcell" class="code" title={(text?.length ?? 0) > TITLED ? (text ?? "") : undefined}>
-        {text}
+        {text !== null && <CodeText text={text} />}
       </span>
     </>
   );

@@ -12,6 +12,7 @@ import { ColumnHead } from "../rows/columns.tsx";
 import { NameCell, RowsGrid } from "../rows/rows_grid.tsx";
 import { idAt, share } from "../words.ts";
 import { AssemblyPane } from "./assembly_pane.tsx";
+import { followCodeSearch } from "./code_search.ts";
 import { SourcePane } from "./source_pane.tsx";
 import type { Shown } from "./state.ts";
 import { empty, followCode, hottest, panes, shown, stepHot } from "./state.ts";
@@ -20,6 +21,7 @@ const ROW_HEIGHT = 24;
 
 export function SourceView(): JSX.Element {
   useEffect(followCode, []);
+  useEffect(followCodeSearch, []);
   const of = shown.value;
   const nothing = noSamples();
   return (

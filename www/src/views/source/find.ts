@@ -1,0 +1,83 @@
+// What the search field's text finds in code: without state.
+
+import { nextTask } from "../../worker/slices.ts";
+
+/** Where a text matches: pairs of begin and end. */
+export type Matcher = (text: string) => readonly (readonly [from: number, to: number])[];
+
+/** No letter of more is marked in one line. */
+const MOST_MARKS = 100;
+
+/**
+ * The text as it stands, in any case if it has no capitals. null for what searches functions alone. There are no regular
+ * expressions here: an address may bring one, and a browser's own may take forever.
+ */
+export function matcherOf(search: string): Matcher | null {
+  const wanted = search.trim();
+  if (wanted === "" || wanted.startsWith("/") || /^(dso|file):/.test(wanted)) {
+    return null;
+  }
+  const isSame = wanted !== wanted.toLowerCase();
+  return (text) => {
+    const within = isSame ? text : text.toLowerCase();
+    const found: [number, number][] = [];
+    // Some letters are longer in lower case, and then nothing would stand where it is found.
+    for (
+      let at = within.indexOf(wanted);
+      at !== -1 && within.length === text.length;
+      at = within.indexOf(wanted, at + wanted.length)
+    ) {
+      found.push([at, at + wanted.length]);
+      if (found.length === MOST_MARKS) {
+        break;
+      }
+    }
+    return found;
+  };
+}
+
+/** Texts that are looked at before the clock is. */
+const TEXTS = 1 << 9;
+const SLICE_MS = 8;
+
+/** The numbers of the texts that match, ascending. Goes on in slices; null if it was taken back. */
+export async function findAmong(
+  count: number,
+  textOf: (at: number) => string,
+  matches: Matcher,
+  signal: AbortSignal,
+): Promise<number[] | null> {
+  const found: number[] = [];
+  let since = performance.now();
+  for (let at = 0; at < count; at++) {
+    if (at % TEXTS === 0 && performance.now() - since > SLICE_MS) {
+      await nextTask();
+      if (signal.aborted) {
+        return null;
+      }
+      since = performance.now();
+    }
+    if (matches(textOf(at)).length > 0) {
+      found.push(at);
+    }
+  }
+  return found;
+}
+
+/** The place of the next one from a position, or of the one before, around the ends. `positions` ascend, and there is one. */
+export function placeFrom(positions: readonly number[], from: number, way: 1 | -1): number {
+  const place = way === 1 ? positions.findIndex((each) => each > from) : positions.findLastIndex((each) => each < from);
+  return place !== -1 ? place : way === 1 ? 0 : positions.length - 1;
+}
+
+/** A text in pieces, of which those that match are marked. */
+export function piecesOf(text: string, matches: Matcher | null): { text: string; isMatch: boolean }[] {
+  const pieces: { text: string; isMatch: boolean }[] = [];
+  let end = 0;
+  for (const [from, to] of matches?.(text) ?? []) {
+    pieces.push({ text: text.slice(end, from), isMatch: false }, { text: text.slice(from, to), isMatch: true });
+    end = to;
+  }
+  pieces.push({ text: text.slice(end), isMatch: false });
+  return pieces.filter((piece) => piece.text !== "");
+}
