@@ -179,7 +179,7 @@ describe("source and assembly", () => {
     await tab.close();
   });
 
-  scene("a45 keys go through instructions, follow jumps, search, fold what is inlined, and copy", async () => {
+  scene("a45 keys go through instructions, show and follow jumps, search, fold what is inlined, and copy", async () => {
     const tab = await open();
     const { page } = tab;
     await choose(tab, "rolling_sea");
@@ -198,6 +198,23 @@ describe("source and assembly", () => {
     await assembly(page)
       .locator(".row.selected", { hasText: hex(piece.goesTo[from]) })
       .waitFor();
+    // What a pointer is over shows where it jumps, and the loop around it.
+    const texts = Array.from(piece.starts, (_, at) => textAt(piece.instructions, at));
+    const back = piece.goesTo.findIndex((to, at) => to <= at && texts[at].startsWith("j"));
+    // Other rows may name its address.
+    const address = (at) => page.locator(".address", { hasText: new RegExp(`^${hex(at)}$`) });
+    const row = (at) => assembly(page).locator(".row", { has: address(at) });
+    await row(back).hover();
+    await row(piece.goesTo[back]).locator(".jump.to").waitFor();
+    await row(back).locator(".jump.from").waitFor();
+    const loops = Array.from(piece.goesTo, (first, last) => ({ first, last }))
+      .filter(({ first, last }) => first <= back && back <= last && texts[last].startsWith("j"))
+      .sort((one, other) => one.last - one.first - (other.last - other.first));
+    const [{ first, last }] = loops;
+    for (const at of [first, back, last]) await row(at).locator(".in-loop").waitFor();
+    for (const at of [first - 1, last + 1]) {
+      if (at >= 0 && at < texts.length) assert.equal(await row(at).locator(".in-loop").count(), 0);
+    }
     const rows = Number(await assembly(page).getAttribute("aria-rowcount"));
     await page.keyboard.press("Home");
     await assembly(page).locator(".row.selected .code-level").waitFor();

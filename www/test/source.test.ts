@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { CodePiece, HotLines, TextColumn } from "../src/session/types.ts";
 import { NONE } from "../src/session/types.ts";
 import { findAmong, matcherOf, piecesOf, placeFrom } from "../src/views/source/find.ts";
+import { lanesAt, loopAround, partOf } from "../src/views/source/jumps.ts";
 import { candidates, codeRows, listingOf, listingOfHot, ownFile, placeAmong, sourceRows } from "../src/views/source/listing.ts";
 
 function column(...texts: string[]): TextColumn {
@@ -171,4 +172,45 @@ test("steps go from the chosen row to the next place, and around the ends", () =
       [0, 1],
     ],
   );
+});
+
+/** 1 to 6 is a loop, and 3 to 4 one in it; 2 leaves both, and 5 calls the whole again. */
+function looping(): ReturnType<typeof listingOf> {
+  const texts = ["push rbp", "nop", "je 0x1007", "nop", "jne 0x1003", "call 0x1000", "jmp 0x1001", "ret"];
+  const none = (): Uint32Array => new Uint32Array(texts.length).fill(NONE);
+  const goesTo = Uint32Array.of(NONE, NONE, 7, NONE, 3, 0, 1, NONE);
+  const starts = Uint32Array.from(texts.keys());
+  const weights = new Float64Array(texts.length).fill(1);
+  const columns = { starts, goesTo, target: none(), inlined: none(), file: none(), line: none().fill(0) };
+  const heat = { instructionSamples: weights, instructionWeight: weights };
+  return listingOf(
+    [{ pieces: [{ ...piece(0x1000n), ...columns, ...heat, instructions: column(...texts) }], ended: null }],
+    whole,
+  );
+}
+
+test("a loop is what lies between a jump back and where it leads, and calls are no jumps", () => {
+  const code = looping();
+  const loops = Array.from({ length: 8 }, (_, at) => loopAround(code, at));
+  const [outer, inner] = [
+    { first: 1, last: 6 },
+    { first: 3, last: 4 },
+  ];
+  assert.deepEqual(loops, [null, outer, outer, inner, inner, outer, outer, null]);
+  assert.equal(code.goesTo[5], 0, "a call can be followed all the same");
+});
+
+test("beside an instruction stand its own jump and those that lead to it", () => {
+  const code = looping();
+  assert.deepEqual(lanesAt(code, 5), []);
+  assert.deepEqual(lanesAt(code, 4), [{ first: 3, last: 4, from: new Set([4]), to: 3 }]);
+  const [lane] = lanesAt(code, 7);
+  assert.deepEqual(lane, { first: 2, last: 7, from: new Set([2]), to: 7 });
+  const parts = [1, 2, 3, 7].map((at) => partOf(lane ?? assert.fail(), at));
+  assert.deepEqual(parts, [
+    null,
+    { up: false, down: true, end: "from" },
+    { up: true, down: true, end: "none" },
+    { up: true, down: false, end: "to" },
+  ]);
 });

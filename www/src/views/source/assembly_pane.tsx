@@ -3,15 +3,27 @@
 import type { JSX } from "preact";
 import { NONE } from "../../session/types.ts";
 import { event } from "../../state/app.ts";
-import { percent } from "../../state/format.ts";
+import { counted, percent } from "../../state/format.ts";
 import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
 import { heatStep } from "../sandwich/lines/hot_lines.ts";
 import { withoutCode } from "../sandwich/lines/lines_pane.tsx";
 import { share } from "../words.ts";
 import { CodeText } from "./code_text.tsx";
+import { partOf } from "./jumps.ts";
 import type { CodeRow, Listing } from "./listing.ts";
 import type { Shown } from "./state.ts";
-import { chooseRow, chosen, enterRow, instructionRows, marks, shareOfFunction, whole } from "./state.ts";
+import {
+  chooseRow,
+  chosen,
+  chosenLoop,
+  drawnJumps,
+  enterRow,
+  instructionRows,
+  marks,
+  pointed,
+  shareOfFunction,
+  whole,
+} from "./state.ts";
 
 export function AssemblyPane({ of }: { of: Shown }): JSX.Element {
   const { listing, facts } = of;
@@ -19,7 +31,7 @@ export function AssemblyPane({ of }: { of: Shown }): JSX.Element {
     <section class="code-pane assembly-pane" aria-label="Assembly">
       <header class="part-head">
         <h3>{listing.isWhole ? "Assembly" : "Hot instructions"}</h3>
-        <p>{skid()}</p>
+        <Words />
       </header>
       {notes(of).map((words) => (
         <p key={words} class="lines-note" role="note">
@@ -34,9 +46,13 @@ export function AssemblyPane({ of }: { of: Shown }): JSX.Element {
         marked={marks.value.code}
         onChoose={chooseRow}
         onEnter={enterRow}
+        onPoint={(row) => {
+          pointed.value = row?.kind === "instruction" ? row.at : null;
+        }}
         copied={(row) => (row.kind === "level" ? levelWords(of, row.at) : `${listing.address(row.at)}: ${listing.text(row.at)}`)}
         head={
           <>
+            <span aria-hidden="true" />
             <span role="columnheader" class="number">
               Share
             </span>
@@ -60,6 +76,7 @@ function Cells({ listing, at }: { listing: Listing; at: number }): JSX.Element {
   const text = listing.text(at);
   return (
     <>
+      <Jumps at={at} of="instruction" />
       <span role="gridcell" class={step >= 4 ? "number strong" : "number"}>
         {weight > 0 ? percent(share(weight, whole.value)) : ""}
       </span>
@@ -78,23 +95,56 @@ function Cells({ listing, at }: { listing: Listing; at: number }): JSX.Element {
 
 function Level({ of, row }: { of: Shown; row: CodeRow & { kind: "level" } }): JSX.Element {
   return (
-    <span role="gridcell" class="code-level" aria-expanded={row.isOpen}>
-      <button
-        type="button"
-        class="link"
-        tabIndex={-1}
-        aria-label={`${row.isOpen ? "Fold" : "Unfold"} ${levelWords(of, row.at)}`}
-        onClick={(click) => {
-          // It would choose the row.
-          click.stopPropagation();
-          enterRow(row);
-        }}
-      >
-        {row.isOpen ? "▾" : "▸"}
-      </button>{" "}
-      {levelWords(of, row.at)}
+    <>
+      <Jumps at={row.at} of="level" />
+      <span role="gridcell" class="code-level" aria-expanded={row.isOpen}>
+        <button
+          type="button"
+          class="link"
+          tabIndex={-1}
+          aria-label={`${row.isOpen ? "Fold" : "Unfold"} ${levelWords(of, row.at)}`}
+          onClick={(click) => {
+            // It would choose the row.
+            click.stopPropagation();
+            enterRow(row);
+          }}
+        >
+          {row.isOpen ? "▾" : "▸"}
+        </button>{" "}
+        {levelWords(of, row.at)}
+      </span>
+    </>
+  );
+}
+
+/** The jumps that lead past a row, to it or from it, and whether it is in the loop. A level stands above its first instruction. */
+function Jumps({ at, of }: { at: number; of: CodeRow["kind"] }): JSX.Element {
+  const { lanes, loop } = drawnJumps.value;
+  const isLevel = of === "level";
+  const isLooped = loop !== null && at <= loop.last && (isLevel ? at > loop.first : at >= loop.first);
+  return (
+    <span class={isLooped ? "jumps in-loop" : "jumps"} aria-hidden="true">
+      {lanes.map((lane, number) => {
+        const part = partOf(lane, at);
+        if (part === null || (isLevel && !part.up)) {
+          return null;
+        }
+        const { up, down, end } = isLevel ? { up: true, down: true, end: "none" } : part;
+        const classes = ["jump", `jump-${number}`, up ? "up" : "", down ? "down" : "", end === "none" ? "" : `end ${end}`];
+        return <span key={number} class={classes.filter((each) => each !== "").join(" ")} />;
+      })}
     </span>
   );
+}
+
+/** The loop that the chosen instruction is in, and what to know of the event. */
+function Words(): JSX.Element {
+  const loop = chosenLoop.value;
+  const words =
+    loop === null
+      ? ""
+      : `In a loop of ${counted(loop.count, "instruction", "instructions")}: ${percent(share(loop.weight, whole.value))}. `;
+  return <p title={`${words}${skid()}`}>{`${words}${skid()}`}</p>;
 }
 
 /** "decode_segment token.rs:203", "next inlined mod.rs:206" */

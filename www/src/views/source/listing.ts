@@ -18,6 +18,8 @@ export interface Listing {
   line: Uint32Array;
   /** The number of the instruction that it leads to; NONE for none. */
   goesTo: Uint32Array;
+  /** The same without calls. */
+  jumpsTo: Uint32Array;
   address: (at: number) => string;
   /** Empty where it is not known. */
   text: (at: number) => string;
@@ -55,6 +57,14 @@ function textOf({ texts, ends }: TextColumn, at: number): string {
   return decoder.decode(texts.subarray(at === 0 ? 0 : ends[at - 1], ends[at]));
 }
 
+const CALLS = ["call", "bl "].map((word) => new TextEncoder().encode(word));
+
+/** Of an instruction that leads somewhere, by how its text begins. */
+function isCall({ texts, ends }: TextColumn, at: number): boolean {
+  const from = at === 0 ? 0 : (ends[at - 1] ?? 0);
+  return CALLS.some((word) => word.every((letter, place) => texts[from + place] === letter));
+}
+
 function allOf(column: TextColumn): string[] {
   return Array.from(column.ends, (_, at) => textOf(column, at));
 }
@@ -66,7 +76,7 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
   const files = new Numbered<SourceFile>();
   const functions = new Numbered<string>();
   const numbers = (): Uint32Array => new Uint32Array(count).fill(NONE);
-  const columns = { file: numbers(), inlined: numbers(), goesTo: numbers(), line: new Uint32Array(count) };
+  const columns = { file: numbers(), inlined: numbers(), goesTo: numbers(), jumpsTo: numbers(), line: new Uint32Array(count) };
   const [samples, weight] = [new Float64Array(count), new Float64Array(count)];
   const lines = new Map<string, ListedLine>();
   const begins: number[] = [];
@@ -89,6 +99,7 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
       columns.inlined[to] = functionNumbers[piece.inlined[at] ?? NONE] ?? NONE;
       const goesTo = piece.goesTo[at] ?? NONE;
       columns.goesTo[to] = goesTo === NONE ? NONE : first + goesTo;
+      columns.jumpsTo[to] = goesTo === NONE || isCall(piece.instructions, at) ? NONE : first + goesTo;
     }
     columns.line.set(piece.line, first);
     samples.set(piece.instructionSamples, first);
@@ -154,6 +165,7 @@ export function listingOfHot({ self, lines: hotLines, instructions }: HotLines):
     inlined: new Uint32Array(rows.length).fill(NONE),
     line: Uint32Array.from(rows, ({ line }) => line ?? 0),
     goesTo: new Uint32Array(rows.length).fill(NONE),
+    jumpsTo: new Uint32Array(rows.length).fill(NONE),
     functions: [],
     address: (at) => rows[at]?.address.replace("0x", "") ?? "",
     text: (at) => rows[at]?.text ?? "",

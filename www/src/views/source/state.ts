@@ -12,6 +12,8 @@ import { latest } from "../latest.ts";
 import { LoadedRows } from "../rows/loaded_rows.ts";
 import { isForcedName, isSameFunction, nextHot } from "../sandwich/lines/hot_lines.ts";
 import { share } from "../words.ts";
+import type { Lane, Loop } from "./jumps.ts";
+import { lanesAt, loopAround } from "./jumps.ts";
 import type { CodeRow, Listing } from "./listing.ts";
 import { codeRows, listingOf, listingOfHot, ownFile, placeAmong, sourceRows } from "./listing.ts";
 import { findSource, keptSources, keyOf, sourceTexts } from "./sources.ts";
@@ -98,6 +100,7 @@ const answers = latest<Question, Found>({
       empty.value = typeof found === "string" ? found : null;
       if (!isSameFunction(before?.reference ?? null, shown.value?.reference ?? null)) {
         closed.value = new Set();
+        pointed.value = null;
         chosenFile.value = null;
         chooseHottest();
       }
@@ -314,6 +317,40 @@ export function stepHot(way: "next" | "previous"): void {
     });
   }
 }
+
+// Jumps ----------------------------------------------------------------------------------------------------------------
+
+/** The instruction that a pointer is over. */
+export const pointed = signal<number | null>(null);
+
+/** The chosen instruction; of a line the one in which most samples ended. */
+const chosenInstruction = computed(() => {
+  const [of, rows] = [shown.value?.listing ?? null, instructionRows.value];
+  let heaviest: number | null = null;
+  for (const index of marks.value.code) {
+    const at = rows[index]?.at ?? 0;
+    heaviest = heaviest === null || (of?.weight[at] ?? 0) > (of?.weight[heaviest] ?? 0) ? at : heaviest;
+  }
+  return heaviest;
+});
+
+/** What is drawn beside the instructions: of the one that is pointed at, or else chosen, its jumps and the loop around it. */
+export const drawnJumps = computed<{ lanes: readonly Lane[]; loop: Loop | null }>(() => {
+  const [of, over, own] = [shown.value?.listing ?? null, pointed.value, chosenInstruction.value];
+  if (of === null || (over ?? own) === null) {
+    return { lanes: [], loop: null };
+  }
+  const lanes = over === null ? [] : lanesAt(of, over);
+  return { lanes: lanes.length > 0 || own === null ? lanes : lanesAt(of, own), loop: loopAround(of, over ?? own ?? 0) };
+});
+
+/** The loop around the chosen instruction, with what ended in it. */
+export const chosenLoop = computed(() => {
+  const [of, at] = [shown.value?.listing ?? null, chosenInstruction.value];
+  const loop = of === null || at === null ? null : loopAround(of, at);
+  const weights = loop === null ? undefined : of?.weight.subarray(loop.first, loop.last + 1);
+  return weights === undefined ? null : { count: weights.length, weight: weights.reduce((sum, each) => sum + each, 0) };
+});
 
 /** What shares are of. */
 export const whole = computed(() =>

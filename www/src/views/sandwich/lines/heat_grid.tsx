@@ -25,6 +25,8 @@ interface Props<Row> {
   /** Numbers of the rows that are chosen, or belong to the one that is. */
   marked: ReadonlySet<number>;
   onChoose: (row: Row) => void;
+  /** The row that a pointer is over; null once it is over none. */
+  onPoint?: (row: Row | null) => void;
   /** Follows a row that leads somewhere. */
   onEnter?: (row: Row) => void;
   /** What Esc takes back. */
@@ -34,7 +36,7 @@ interface Props<Row> {
 }
 
 export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onChoose, ...others }: Props<Row>): JSX.Element {
-  const { onEnter, choice = chosen, copied } = others;
+  const { onEnter, onPoint, choice = chosen, copied } = others;
   const list = useVirtualRows(rows.length, ROW_HEIGHT);
   const prefix = useId();
   const [first = -1] = marked;
@@ -82,6 +84,7 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
       onScroll={list.onScroll}
       onKeyDown={onKeyDown}
       onCopy={onCopy}
+      {...(onPoint === undefined ? {} : { onPointerLeave: () => onPoint(null) })}
     >
       <div class="row-head" role="row" aria-rowindex={1}>
         {head}
@@ -98,6 +101,7 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
               aria-rowindex={index + 2}
               aria-selected={marked.has(index)}
               onClick={() => onChoose(row)}
+              {...(onPoint === undefined ? {} : { onPointerEnter: () => onPoint(row) })}
             >
               {cells(row)}
             </div>
