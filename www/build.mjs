@@ -13,7 +13,8 @@
 // streams of it as LZMA in base64, which the worker unpacks; that is a third less than gzip in base64, which a
 // browser would unpack. A text of more letters than base64 has would save 1 % at most: gzip, in which the page
 // is sent, takes off what base64 adds. Behind all of this stands what
-// somebody may want who looks at code: a module of its own in the same form. The worker's text becomes a Blob and a classic worker. Data blocks do
+// somebody may want who looks at code: a module of its own in the same form, and a worker that highlights
+// source files, which a browser unpacks itself. The worker's text becomes a Blob and a classic worker. Data blocks do
 // not run, so the content security policy needs the hashes of two scripts and one style sheet only.
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
@@ -82,18 +83,20 @@ function policy(scripts, style, kind) {
 }
 
 async function page(out, packedWasm, packedListing, site) {
-  const [boot, main, worker, style] = await Promise.all([
+  const [boot, main, worker, style, highlight] = await Promise.all([
     bundle("src/boot.ts", browser),
     bundle("src/main.tsx", browser),
     bundle("src/worker/worker.ts", browser),
     bundle("src/style.css", browser),
+    bundle("src/worker/highlight_worker.ts", browser),
   ]);
   const [wasm, listing] = [readFileSync(packedWasm), readFileSync(packedListing)];
   await checkWasm(packedWasm, wasm);
   await checkWasm(packedListing, listing);
   const code = lzma([main, worker, style].join("\0"));
   await checkCode(code, [main, worker, style]);
-  const parts = { boot, main, style, code, wasm, listing };
+  const packedHighlight = gzip(highlight);
+  const parts = { boot, main, style, code, wasm, listing, highlight: packedHighlight };
   const html = fill({ ...parts, kind: "alone" });
   mkdirSync(dirname(out), { recursive: true });
   writeFileSync(out, html);
@@ -103,6 +106,7 @@ async function page(out, packedWasm, packedListing, site) {
   // It begins with the size of what is packed.
   report("wasm", wasm.length, wasm.readUInt32LE(0));
   report("listing", listing.length, listing.readUInt32LE(0));
+  report("highlight", packedHighlight.length, highlight.length);
   report("page", gzip(html).length, Buffer.byteLength(html));
   // What is sent before a profile of this page can be drawn.
   const first = html.slice(0, html.indexOf('id="listing"'));
@@ -139,7 +143,7 @@ function lzma(text) {
 
 // The template with its parts. `kind` is `alone` for a page that is one file wherever it goes, and
 // `hosted` for one that has its manifest beside it: a browser must not look for what is not there.
-function fill({ boot, main, style, code, wasm, listing, kind }) {
+function fill({ boot, main, style, code, wasm, listing, highlight, kind }) {
   const icon = `data:image/svg+xml,${encodeURIComponent(svg().trim())}`;
   const elements = {
     csp: `<meta http-equiv="Content-Security-Policy" content="${policy([boot, main], style, kind)}">`,
@@ -150,6 +154,7 @@ function fill({ boot, main, style, code, wasm, listing, kind }) {
     sample: block("sample", sample()),
     wasm: block("wasm", wasm.toString("base64")),
     listing: block("listing", listing.toString("base64")),
+    highlight: block("highlight", highlight.toString("base64")),
     code: `<script type="application/octet-stream" id="code">${code.toString("base64")}</script>`,
     boot: `<script>${rawText(boot)}</script>`,
   };

@@ -174,6 +174,17 @@ describe("source and assembly", () => {
     await isChosen(hottest + 1);
     await page.keyboard.press("[");
     await isChosen(hottest);
+    // It has the colours of its language, also where a comment began in a line above.
+    const shownLine = (number) =>
+      lines(page).locator(".row", { has: page.locator(".line", { hasText: new RegExp(`^${number}$`) }) });
+    const returns = text.findIndex((each, at) => at + 1 >= hottest - 5 && /^\s*return /.test(each)) + 1;
+    await shownLine(returns).locator(".word-keyword", { hasText: "return" }).waitFor();
+    await lines(page).focus();
+    await page.keyboard.press("Home");
+    await shownLine(2).locator(".word-comment").waitFor();
+    assert.equal(await shownLine(2).locator(".word-comment").innerText(), text[1].trim());
+    await page.keyboard.press("[");
+    await page.keyboard.press("]");
     assert.deepEqual(await tab.findings(), []);
     await tab.pictures("a45-source");
     await tab.close();

@@ -30,6 +30,8 @@ function listenToWorker(late) {
   window.Worker = class extends window.Worker {
     constructor(...args) {
       super(...args);
+      // One that has a name is not the session's.
+      if (args[1]?.name !== undefined) return;
       worker = this;
       started();
       this.addEventListener("message", ({ data }) => {

@@ -52,6 +52,11 @@ test("a20 text reads on every ground", () => {
   promise({ light: 4.98, dark: 4.93 }, cross(["ink", "ink-2", "ink-3", "accent", "ok", "warn", "bad", "guru"], GROUNDS));
 });
 
+test("a20 words of source read on rows that are pointed at, and matches on their mark", () => {
+  promise({ light: 4.5, dark: 4.5 }, cross(["ink", "ink-3", "accent", "ok", "warn"], ["hover"]));
+  promise({ light: 4.5, dark: 4.5 }, [["frame-ink", "search"]]);
+});
+
 test("a20 a status reads on its own soft ground", () => {
   promise({ light: 5.56, dark: 7.09 }, [
     ["ok", "ok-soft"],

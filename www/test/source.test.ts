@@ -144,8 +144,8 @@ test("a line that nothing is of stands between those around it", () => {
 
 test("a search finds a text in any case unless it has capitals, and what it says of functions nowhere", async () => {
   const pieces = (search: string, text: string): string =>
-    piecesOf(text, matcherOf(search))
-      .map((piece) => (piece.isMatch ? `[${piece.text}]` : piece.text))
+    piecesOf(text, matcherOf(search)?.(text) ?? [])
+      .map((piece) => (piece.kind === "match" ? `[${piece.text}]` : piece.text))
       .join("");
   assert.equal(pieces("mov", "MOV r8, [mov]"), "[MOV] r8, [[mov]]");
   assert.equal(pieces("Mov", "mov Move"), "mov [Mov]e");

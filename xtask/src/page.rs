@@ -130,7 +130,7 @@ fn report(finish: Finish, sizes: &str) -> Result<()> {
         let words: Vec<&str> = line.split(' ').collect();
         let ["size", name, packed, plain] = words[..] else { continue };
         let (packed, plain): (u64, u64) = (packed.parse()?, plain.parse()?);
-        println!("    {name:7} {:>6.1} kB packed, {:>7.1} kB plain", kb(packed), kb(plain));
+        println!("    {name:9} {:>6.1} kB packed, {:>7.1} kB plain", kb(packed), kb(plain));
         if finish == Finish::Shipped && name == "page" && packed > GOAL_BYTES {
             println!("    The page is over its goal of {:.0} kB gzip.", kb(GOAL_BYTES));
         }

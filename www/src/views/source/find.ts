@@ -1,5 +1,6 @@
 // What the search field's text finds in code: without state.
 
+import { Word } from "../../session/highlight.ts";
 import { nextTask } from "../../worker/slices.ts";
 
 /** Where a text matches: pairs of begin and end. */
@@ -70,14 +71,27 @@ export function placeFrom(positions: readonly number[], from: number, way: 1 | -
   return place !== -1 ? place : way === 1 ? 0 : positions.length - 1;
 }
 
-/** A text in pieces, of which those that match are marked. */
-export function piecesOf(text: string, matches: Matcher | null): { text: string; isMatch: boolean }[] {
-  const pieces: { text: string; isMatch: boolean }[] = [];
-  let end = 0;
-  for (const [from, to] of matches?.(text) ?? []) {
-    pieces.push({ text: text.slice(end, from), isMatch: false }, { text: text.slice(from, to), isMatch: true });
-    end = to;
+export interface Piece {
+  text: string;
+  kind: Word | "match";
+}
+
+/** A text in pieces: what matches, and between that words. `runs` are pairs: where one ends, and what it is. */
+export function piecesOf(text: string, matches: ReturnType<Matcher>, runs: ArrayLike<number> = []): Piece[] {
+  const pieces: Piece[] = [];
+  let [end, run] = [0, 0];
+  const take = (to: number, kind: Piece["kind"]): void => {
+    if (to > end) {
+      pieces.push({ text: text.slice(end, to), kind });
+      end = to;
+    }
+  };
+  for (const [from, to] of [...matches, [text.length, text.length] as const]) {
+    for (; run < runs.length && (runs[run] ?? 0) <= from; run += 2) {
+      take(runs[run] ?? 0, runs[run + 1] ?? Word.Other);
+    }
+    take(from, runs[run + 1] ?? Word.Other);
+    take(to, "match");
   }
-  pieces.push({ text: text.slice(end), isMatch: false });
-  return pieces.filter((piece) => piece.text !== "");
+  return pieces;
 }

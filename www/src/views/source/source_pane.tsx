@@ -1,6 +1,7 @@
 // A source file with what ended in each line; where its text is not here, the lines that there is code of.
 
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import { pickFiles } from "../../open/pick.ts";
 import { takeFiles } from "../../open/open.ts";
 import { counted, percent } from "../../state/format.ts";
@@ -9,6 +10,7 @@ import { withoutLines } from "../sandwich/lines/lines_pane.tsx";
 import { heatStep } from "../sandwich/lines/hot_lines.ts";
 import { share } from "../words.ts";
 import { CodeText } from "./code_text.tsx";
+import { followHighlights, runsOf } from "./highlighted.ts";
 import type { SourceRow } from "./listing.ts";
 import type { SourceText } from "./sources.ts";
 import type { Shown } from "./state.ts";
@@ -18,6 +20,7 @@ import { chooseLine, chosen, chosenFile, file, fileNumber, lineRows, marks, shar
 const TITLED = 60;
 
 export function SourcePane({ of }: { of: Shown }): JSX.Element {
+  useEffect(followHighlights, []);
   const { listing, facts } = of;
   const rows = lineRows.value;
   const heaviest = rows.reduce((most, row) => Math.max(most, row.of?.weight ?? 0), 0);
@@ -79,7 +82,7 @@ function Cells({ row: { line, text, of }, heaviest }: { row: SourceRow; heaviest
         {line}
       </span>
       <span role="gridcell" class="code" title={(text?.length ?? 0) > TITLED ? (text ?? "") : undefined}>
-        {text !== null && <CodeText text={text} />}
+        {text !== null && <CodeText text={text} runs={runsOf(line)} />}
       </span>
     </>
   );
