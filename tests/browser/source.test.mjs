@@ -81,7 +81,9 @@ async function listed(tab, name) {
   const dso = (await tab.ask("dsos")).find((each) => each.name === "tides");
   const reference = { dso: { path: dso.path, buildId: dso.build_id }, name, address: null };
   const listing = await tab.page.evaluate(() => document.getElementById("listing").textContent.replace(/\n\/\/end$/, ""));
-  return (await tab.ask("listCode", { query: { ...QUERY, inlines: "merged" }, function: reference, listing }))[0];
+  return (
+    await tab.ask("listCode", { query: { ...QUERY, inlines: "merged" }, function: reference, syntax: "intel", listing })
+  )[0];
 }
 
 const textAt = ({ texts, ends }, at) => Buffer.from(texts.slice(at === 0 ? 0 : ends[at - 1], ends[at])).toString();
@@ -256,6 +258,19 @@ describe("source and assembly", () => {
     }
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => document.querySelector(".hot-assembly mark") === null);
+    // As objdump has it: bytes, and AT&T's syntax. Both are remembered.
+    await page.getByRole("button", { name: "More options" }).click();
+    await page.getByLabel("Syntax of x86").selectOption("att");
+    await page.getByLabel("Bytes of instructions").selectOption("shown");
+    await page.keyboard.press("Escape");
+    const simple = texts.findIndex((text) => /^(mov|xor|add|sub) [er][a-z0-9]+,[er][a-z0-9]+$/.test(text));
+    assert.ok(simple >= 0, texts.join("\n"));
+    const dumped = run("objdump", ["-d", "--insn-width=15", program]);
+    const [, raw, name, operands] = new RegExp(`^ *${hex(simple)}:\\t([0-9a-f ]+?) *\\t(\\S+) +(\\S+)$`, "m").exec(dumped);
+    await row(simple)
+      .locator(".code", { hasText: `${name} ${operands}` })
+      .waitFor();
+    assert.equal(await row(simple).locator(".code-bytes").innerText(), raw);
     // The address says which function.
     await choose(tab, "order_by_height");
     const fragment = await eventually(async () => {

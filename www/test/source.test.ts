@@ -15,7 +15,7 @@ function column(...texts: string[]): TextColumn {
 /** Four instructions, of which the second and third are inlined from a header; the last jumps to the first. */
 function piece(startInFile: bigint): CodePiece {
   return {
-    ...{ dso: 3, startInFile, bytes: 12, taken: 2, samples: 10, weight: 100 },
+    ...{ dso: 3, startInFile, bytes: Uint8Array.of(...Array(12).keys()), taken: 2, samples: 10, weight: 100 },
     starts: Uint32Array.of(0, 4, 6, 9),
     instructions: column("push rbp", "nop", "", "jmp 0x1000"),
     target: Uint32Array.of(NONE, NONE, NONE, 0),
@@ -50,6 +50,7 @@ test("pieces of a function are one listing, with the name of what a jump leads t
     ].map(([at, text]) => `${(start + BigInt(at as bigint)).toString(16)} ${text}`);
   assert.deepEqual(rows, [...own(0x1000n), ...own(0xffff_ffff_8000_0000n)]);
   assert.deepEqual([...listing.goesTo], [NONE, NONE, NONE, 0, NONE, NONE, NONE, 4]);
+  assert.deepEqual([0, 1, 7].map(listing.bytes), ["00 01 02 03", "04 05", "09 0a 0b"]);
   // Lines of both are added up.
   assert.deepEqual(
     listing.lines.map(({ file, line, weight }) => [listing.files[file]?.path, line, weight]),

@@ -3,15 +3,36 @@
 //! Code is decoded from the start of its function, as disassemblers do: an address that a call was
 //! sampled at lies inside of the call, and on x86 instructions have no fixed places.
 
-use iced_x86::{Formatter, IntelFormatter, OpKind};
+use iced_x86::{Formatter, FormatterOptions, GasFormatter, IntelFormatter, OpKind};
 use perftab_images::{FunctionCode, Machine, Svma};
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64;
 
+/// How instructions of x86 are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Syntax {
+    /// As Intel's manuals have them.
+    #[default]
+    Intel,
+    /// As `objdump` prints them unless told otherwise.
+    Att,
+}
+
+impl Syntax {
+    /// From what perf and objdump call it; `None` for another word.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "intel" => Some(Self::Intel),
+            "att" => Some(Self::Att),
+            _ => None,
+        }
+    }
+}
+
 /// An instruction as text, and which one it leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// As Intel's and Arm's manuals write it.
+    /// As Arm's manuals write it, and one of x86 as it was asked for.
     pub text: String,
     /// Where a jump or a call goes, in the file's own addresses.
     pub target: Option<Svma>,
@@ -92,10 +113,15 @@ impl Instructions {
         self.code.bytes.len() + self.starts.len() * size_of::<u32>()
     }
 
-    /// An instruction; `None` if there is none or it cannot be decoded.
+    /// An instruction as Intel's and Arm's manuals write it; `None` if there is none or it cannot be decoded.
     pub fn instruction(&self, number: usize) -> Option<Instruction> {
+        self.instruction_in(Syntax::Intel, number)
+    }
+
+    /// The same in another syntax.
+    pub fn instruction_in(&self, syntax: Syntax, number: usize) -> Option<Instruction> {
         let at = *self.starts.get(number)? as usize;
-        decode(&self.code, self.code.bytes.get(at..)?, at, Wanted::Text).1
+        decode(&self.code, self.code.bytes.get(at..)?, at, Wanted::Text(syntax)).1
     }
 }
 
@@ -103,7 +129,7 @@ impl Instructions {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Length,
-    Text,
+    Text(Syntax),
 }
 
 /// The first instruction of what is left of some code.
@@ -130,25 +156,42 @@ fn x86(bits: u32, bytes: &[u8], address: u64, wanted: Wanted) -> (usize, Option<
         return (1, None);
     }
     let length = instruction.len();
-    (length, (wanted == Wanted::Text).then(|| x86_text(&instruction)))
+    let text = match wanted {
+        Wanted::Length => None,
+        Wanted::Text(syntax) => Some(x86_text(&instruction, syntax)),
+    };
+    (length, text)
 }
 
-fn x86_text(instruction: &iced_x86::Instruction) -> Instruction {
-    let mut formatter = IntelFormatter::new();
-    let options = formatter.options_mut();
+fn x86_text(instruction: &iced_x86::Instruction, syntax: Syntax) -> Instruction {
+    let mut text = String::new();
+    match syntax {
+        Syntax::Intel => {
+            let mut formatter = IntelFormatter::new();
+            as_disassemblers(formatter.options_mut());
+            formatter.format(instruction, &mut text);
+        }
+        Syntax::Att => {
+            let mut formatter = GasFormatter::new();
+            as_disassemblers(formatter.options_mut());
+            formatter.format(instruction, &mut text);
+        }
+    }
+    let goes = matches!(
+        instruction.op0_kind(),
+        OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64
+    );
+    Instruction { text, target: goes.then(|| Svma(instruction.near_branch_target())) }
+}
+
+/// Numbers as objdump and perf have them.
+fn as_disassemblers(options: &mut FormatterOptions) {
     options.set_hex_prefix("0x");
     options.set_hex_suffix("");
     options.set_uppercase_hex(false);
     options.set_small_hex_numbers_in_decimal(false);
     options.set_branch_leading_zeros(false);
     options.set_show_branch_size(false);
-    let mut text = String::new();
-    formatter.format(instruction, &mut text);
-    let goes = matches!(
-        instruction.op0_kind(),
-        OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64
-    );
-    Instruction { text, target: goes.then(|| Svma(instruction.near_branch_target())) }
 }
 
 /// The same of arm64, where what cannot be decoded is a word.
@@ -158,7 +201,7 @@ fn aarch64(bytes: &[u8], address: u64, wanted: Wanted) -> (usize, Option<Instruc
     // Of some words that are no instruction the library says so in words.
     let text = || Some(decoded()?.to_string()).filter(|text| !text.starts_with("invalid"));
     let found = || Some(aarch64_text(&text()?, address));
-    (LENGTH, if wanted == Wanted::Text { found() } else { None })
+    (LENGTH, if wanted == Wanted::Length { None } else { found() })
 }
 
 /// The library prints a distance (`b $+0x40`), other disassemblies the address that it leads to.
@@ -181,11 +224,13 @@ fn aarch64_text(text: &str, address: u64) -> Instruction {
 mod tests {
     use super::*;
 
+    const TEXT: Wanted = Wanted::Text(Syntax::Intel);
+
     fn text(
         bytes: &[u8],
         decode: impl Fn(&[u8], Wanted) -> (usize, Option<Instruction>),
     ) -> String {
-        let found = decode(bytes, Wanted::Text).1.expect("an instruction");
+        let found = decode(bytes, Wanted::Text(Syntax::Intel)).1.expect("an instruction");
         let target = found.target.map_or(String::new(), |target| format!(" -> {:x}", target.0));
         format!("{}{target}", found.text)
     }
@@ -204,11 +249,52 @@ mod tests {
         assert_eq!(arm(0x5400_0041), "b.ne 0x1010 -> 1010");
         assert_eq!(arm(0x9000_0000), "adrp x0, 0x1000");
         assert_eq!(arm(0xd65f_03c0), "ret");
-        assert!(aarch64(&0x72aa_6928_u32.to_le_bytes(), 0, Wanted::Text).1.is_some(), "movk");
+        assert!(aarch64(&0x72aa_6928_u32.to_le_bytes(), 0, TEXT).1.is_some(), "movk");
         assert!(
-            aarch64(&0x32ea_6928_u32.to_le_bytes(), 0, Wanted::Text).1.is_none(),
+            aarch64(&0x32ea_6928_u32.to_le_bytes(), 0, TEXT).1.is_none(),
             "shifted by too much"
         );
+    }
+
+    /// As `objdump -d` of binutils 2.40 has them.
+    #[test]
+    fn instructions_of_x86_are_written_in_the_syntax_that_is_asked_for() {
+        let bytes: &[&[u8]] = &[
+            &[0x48, 0x89, 0xe5],
+            &[0xc7, 0x44, 0x24, 0x08, 0x01, 0, 0, 0],
+            &[0x48, 0x8b, 0x04, 0xcd, 0x10, 0, 0, 0],
+            &[0x48, 0x83, 0xec, 0x28],
+            &[0x75, 0xf0],
+            &[0xe8, 0, 1, 0, 0],
+        ];
+        let code = Instructions::of(FunctionCode {
+            machine: Machine::X86_64,
+            start: 0,
+            start_in_file: Svma(0x1000),
+            bytes: bytes.concat(),
+        });
+        let all = |syntax| -> Vec<(String, Option<u64>)> {
+            let found = (0..code.len()).filter_map(|number| code.instruction_in(syntax, number));
+            found.map(|found| (found.text, found.target.map(|to| to.0))).collect()
+        };
+        let (intel, att) = (all(Syntax::Intel), all(Syntax::Att));
+        let texts: Vec<&str> = att.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "mov %rsp,%rbp",
+                "movl $0x1,0x8(%rsp)",
+                "mov 0x10(,%rcx,8),%rax",
+                "sub $0x28,%rsp",
+                "jne 0x1009",
+                "call 0x111e",
+            ]
+        );
+        let targets =
+            |of: &[(String, Option<u64>)]| of.iter().map(|(_, to)| *to).collect::<Vec<_>>();
+        assert_eq!(targets(&att), targets(&intel));
+        assert_eq!(Syntax::from_name("att"), Some(Syntax::Att));
+        assert_eq!(Syntax::from_name("AT&T"), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use perftab_images::{FunctionCode, Machine, Svma};
-use perftab_listing::instructions::Instructions;
+use perftab_listing::instructions::{Instructions, Syntax};
 use perftab_listing::source::{self, Noted, Written};
 use wasm_bindgen::prelude::*;
 
@@ -14,6 +14,7 @@ const NO_TARGET: u64 = u64::MAX;
 #[wasm_bindgen]
 pub struct Code {
     instructions: Instructions,
+    syntax: Syntax,
     texts: String,
     ends: Vec<u32>,
     targets: Vec<u64>,
@@ -21,12 +22,15 @@ pub struct Code {
 
 #[wasm_bindgen]
 impl Code {
-    /// Of some code and where it begins in its file's own addresses; undefined for a machine that is not known.
-    pub fn decode(machine: &str, start_in_file: u64, bytes: Vec<u8>) -> Option<Code> {
+    /// Of some code and where it begins in its file's own addresses, in a syntax for x86, "intel" or "att"; undefined for a
+    /// machine or a syntax that is not known.
+    pub fn decode(machine: &str, start_in_file: u64, bytes: Vec<u8>, syntax: &str) -> Option<Code> {
         let machine = Machine::from_name(machine)?;
+        let syntax = Syntax::from_name(syntax)?;
         let code = FunctionCode { machine, start: 0, start_in_file: Svma(start_in_file), bytes };
         let instructions = Instructions::of(code);
-        Some(Self { instructions, texts: String::new(), ends: Vec::new(), targets: Vec::new() })
+        let (texts, ends, targets) = (String::new(), Vec::new(), Vec::new());
+        Some(Self { instructions, syntax, texts, ends, targets })
     }
 
     /// Where each begins in the code.
@@ -40,7 +44,7 @@ impl Code {
         let from = self.ends.len();
         let to = from.saturating_add(most).min(self.instructions.len());
         for number in from..to {
-            let found = self.instructions.instruction(number);
+            let found = self.instructions.instruction_in(self.syntax, number);
             let target = found.as_ref().and_then(|found| found.target);
             self.targets.push(target.map_or(NO_TARGET, |target| target.0));
             self.texts.push_str(found.as_ref().map_or("", |found| &found.text));

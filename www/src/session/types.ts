@@ -139,12 +139,15 @@ export interface Shared extends SharedLink {
   characters: number;
 }
 
+/** How instructions of x86 are written. */
+export type Syntax = "intel" | "att";
+
 /** Code of a function, decoded: one row for each instruction, or each line, of columns. */
 export interface CodePiece extends AnnotatedCode {
   dso: number;
-  /** Where it begins in the file's own addresses, and how many bytes it has. */
+  /** Where it begins in the file's own addresses, and its bytes. */
   startInFile: bigint;
-  bytes: number;
+  bytes: Uint8Array;
   /** By instruction: where it begins in the code, and what it is; empty for bytes that are none. */
   starts: Uint32Array;
   instructions: TextColumn;
@@ -253,7 +256,7 @@ interface HostProtocol {
   /** Names the code of files that were fetched since. Until then views have the names that they had. */
   nameFrames: { args: Record<string, never>; result: null };
   /** The code of a function with what ended in it; `listing` is the module that decodes, as the page has it. */
-  listCode: { args: { query: Query; function: FunctionRef; listing: string }; result: ListedCode[] };
+  listCode: { args: { query: Query; function: FunctionRef; syntax: Syntax; listing: string }; result: ListedCode[] };
   /** A source file, compared with MD5 of the one that was compiled, where that is known. */
   readSource: { args: { file: File; md5: Uint8Array | null; listing: string }; result: ReadSource };
   /** Names the data of memory accesses by files that have come since it was asked last; whether any did. */

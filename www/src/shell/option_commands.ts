@@ -38,6 +38,7 @@ import {
 import { IDLE, idle, idleWord, setIdle } from "../views/idle.ts";
 import { setDirection, setGroup, setInlines, setUnnamed } from "../views/query_steps.ts";
 import { expandHottestPath } from "../views/rows/tree_model.ts";
+import { BYTES, codeBytes, SYNTAXES, syntax } from "../views/source/state.ts";
 
 const isOpen = (): boolean => phase.value.kind === "open";
 const always = (): boolean => true;
@@ -80,6 +81,7 @@ function action(label: string, run: () => void, isOffered: () => boolean): Comma
 }
 
 const isGraph = (): boolean => isOpen() && (view.value === "flame" || view.value === "time-order");
+const isSource = (): boolean => isOpen() && view.value === "source";
 const isTable = (): boolean => isOpen() && view.value === "functions";
 
 export function optionCommands(): Command[] {
@@ -89,6 +91,8 @@ export function optionCommands(): Command[] {
     ...kept("Root", rootAt, ROOTS, isGraph),
     ...kept("Row height", rowHeight, ROW_HEIGHTS, isGraph),
     ...functions(),
+    ...kept("Syntax of x86", syntax, SYNTAXES, isSource),
+    ...kept("Bytes of instructions", codeBytes, BYTES, isSource),
     ...ledger(),
     ...kept(
       "Theme",

@@ -1,7 +1,7 @@
 // The options of the view that is shown, at the right of the tabs: what is changed often stands there, the rest is in
 // the menu behind the dots.
 
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { Popover } from "../shell/Popover.tsx";
 import type { ChoiceProps } from "../shell/Segmented.tsx";
 import { Segmented } from "../shell/Segmented.tsx";
@@ -11,7 +11,7 @@ import type { DataGroup, FunctionGroup } from "../state/url.ts";
 import { isOfData } from "../state/url.ts";
 import { COLOURS, colourBy, FIRST_LEVEL, INLINES, ROOTS, ROW_HEIGHTS, rootAt, rowHeight, UNNAMED } from "./options.ts";
 import { setDirection, setGroup, setInlines, setUnnamed } from "./query_steps.ts";
-import { base, panes } from "./source/state.ts";
+import { base, BYTES, codeBytes, panes, SYNTAXES, syntax } from "./source/state.ts";
 import { expandHottestPath } from "./rows/tree_model.ts";
 
 export function ViewOptions(): JSX.Element | null {
@@ -79,6 +79,10 @@ function SourceOptions(): JSX.Element {
           panes.value = chosen;
         }}
       />
+      <MoreMenu>
+        <Choice label="Syntax of x86" choice={syntax} choices={SYNTAXES} />
+        <Choice label="Bytes of instructions" choice={codeBytes} choices={BYTES} />
+      </MoreMenu>
     </div>
   );
 }
@@ -148,22 +152,26 @@ type Part = "tree" | "graph" | "inlines";
 
 function More({ parts }: { parts: readonly Part[] }): JSX.Element {
   return (
-    <Popover label={<span aria-hidden="true">⋯</span>} name="More options" buttonClass="quiet icon-only" panelClass="option-list">
-      {() => (
+    <MoreMenu>
+      {parts.includes("tree") && (
+        <Choice label="First level" value={query.value.group} choices={FIRST_LEVEL} onChoose={setGroup} />
+      )}
+      {parts.includes("inlines") && <Inlines />}
+      <Unnamed />
+      {parts.includes("graph") && (
         <>
-          {parts.includes("tree") && (
-            <Choice label="First level" value={query.value.group} choices={FIRST_LEVEL} onChoose={setGroup} />
-          )}
-          {parts.includes("inlines") && <Inlines />}
-          <Unnamed />
-          {parts.includes("graph") && (
-            <>
-              <Choice label="Root" choice={rootAt} choices={ROOTS} />
-              <Choice label="Row height" choice={rowHeight} choices={ROW_HEIGHTS} />
-            </>
-          )}
+          <Choice label="Root" choice={rootAt} choices={ROOTS} />
+          <Choice label="Row height" choice={rowHeight} choices={ROW_HEIGHTS} />
         </>
       )}
+    </MoreMenu>
+  );
+}
+
+function MoreMenu({ children }: { children: ComponentChildren }): JSX.Element {
+  return (
+    <Popover label={<span aria-hidden="true">⋯</span>} name="More options" buttonClass="quiet icon-only" panelClass="option-list">
+      {() => children}
     </Popover>
   );
 }

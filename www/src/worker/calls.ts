@@ -160,7 +160,7 @@ export class Calls {
       }
       return null;
     },
-    listCode: async ({ query, function: of, listing }, { slices }) => {
+    listCode: async ({ query, function: of, ...how }, { slices }) => {
       const session = this.#open;
       const side = this.#sideOf(session);
       const heat = await this.#asked("codeHeat", { query, function: of }, slices);
@@ -170,7 +170,7 @@ export class Calls {
         // A kernel's file does not say what ran.
         return of?.path.startsWith("/") ? (of.buildId ?? null) : null;
       };
-      return side.listCode(heat, buildIdOf, listing, slices);
+      return side.listCode(heat, buildIdOf, how, slices);
     },
     readSource: ({ file, md5, listing }, { slices }) => this.#sideOf(this.#open).readSource(file, md5, listing, slices),
     nameData: (_, { slices }) => this.#sideOf(this.#open).nameData(slices),

@@ -55,7 +55,7 @@ export class ImagesCalls {
     name: (request) => this.#images.name(request),
     nameObjects: ({ dso, addresses }) => this.#images.nameObjects(dso, addresses),
     codeTables: () => this.#images.takeCodeTables(),
-    listCode: ({ heat, listing }, slices) => listCode(this.#images, heat, listing, slices),
+    listCode: ({ heat, how }, slices) => listCode(this.#images, heat, how, slices),
     readSource: ({ file, md5, listing }) => readSource(file, md5, listing),
     unwindTables: ({ dso }) => this.#images.unwindTables(dso),
   };

@@ -14,7 +14,7 @@ import type {
   OfferReport,
   UnwindTables,
 } from "../generated/perftab_web.js";
-import type { Call, FetchOutcome, FetchRequest, ListedCode, ReadSource, Server } from "../session/types.ts";
+import type { Call, FetchOutcome, FetchRequest, ListedCode, ReadSource, Server, Syntax } from "../session/types.ts";
 
 /** A file of the machine that `perftab view` runs on: what the server said of it when it was asked first. */
 export interface LocalFile {
@@ -36,6 +36,12 @@ export interface GivenFile {
   bytes: Blob | LocalFile;
 }
 
+/** How instructions are written, and the module that decodes them, as the page has it. */
+export interface HowListed {
+  syntax: Syntax;
+  listing: string;
+}
+
 /** Method by method: what goes in and what comes back. */
 export interface ImagesProtocol {
   /** What became of each file. */
@@ -54,7 +60,7 @@ export interface ImagesProtocol {
   /** What files said of the code of processes, since this was asked last. */
   codeTables: { args: Record<string, never>; result: Uint8Array[] };
   /** The code where samples ended in a DSO. `listing` is the module that decodes, as the page has it. */
-  listCode: { args: { heat: DsoHeat; listing: string }; result: ListedCode };
+  listCode: { args: { heat: DsoHeat; how: HowListed }; result: ListedCode };
   /** A source file, and MD5 of the one that was compiled. */
   readSource: { args: { file: File; md5: Uint8Array | null; listing: string }; result: ReadSource };
   /** How stacks are unwound in a DSO; null if no file tells. */

@@ -11,7 +11,7 @@ import type { Findings, ForceOutcome, NameAnswer, NameRequest, NotUsed, OfferRep
 import { Cancelled, Caller, SessionError, WorkerDied } from "../session/caller.ts";
 import type { Port } from "../session/caller.ts";
 import type { FetchRequest, ListedCode, ReadSource, Reply, Server, SessionFailure } from "../session/types.ts";
-import type { DsoHeat, GivenFile, ImagesProtocol, Told } from "./images_protocol.ts";
+import type { DsoHeat, GivenFile, HowListed, ImagesProtocol, Told } from "./images_protocol.ts";
 import { ROWS } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 import { CancelledCall } from "./slices.ts";
@@ -106,14 +106,14 @@ export class ImagesSide {
   async listCode(
     heat: readonly DsoHeat[],
     buildIdOf: (dso: number) => string | null,
-    listing: string,
+    how: HowListed,
     slices: Slices,
   ): Promise<ListedCode[]> {
     const listed: ListedCode[] = [];
     for (const each of heat) {
       // Without a file there is no worker.
       const list = (): Promise<ListedCode> | ListedCode =>
-        this.#caller === null ? { pieces: [], ended: "no-code" } : this.#call("listCode", { heat: each, listing }, slices);
+        this.#caller === null ? { pieces: [], ended: "no-code" } : this.#call("listCode", { heat: each, how }, slices);
       const found = await list();
       const isMore = found.ended === "no-code" && (await this.#fetchCode(buildIdOf(each.dso), slices));
       listed.push(isMore ? await list() : found);

@@ -6,7 +6,7 @@ import initListing, { Code, otherSource } from "../generated/perftab_listing_web
 import { decodeBase64 } from "../session/base64.ts";
 import type { CodePiece, ListedCode, ReadSource } from "../session/types.ts";
 import { NONE } from "../session/types.ts";
-import type { DsoHeat } from "./images_protocol.ts";
+import type { DsoHeat, HowListed } from "./images_protocol.ts";
 import { unpackWasm } from "./packed_wasm.ts";
 import type { Slices } from "./slices.ts";
 
@@ -29,16 +29,16 @@ function start(packed: string): Promise<unknown> {
 export async function listCode(
   images: Images,
   { dso, addresses, ...heat }: DsoHeat,
-  packed: string,
+  { syntax, listing }: HowListed,
   slices: Slices,
 ): Promise<ListedCode> {
   const pieces: CodePiece[] = [];
   let [at, left] = [0, MOST_INSTRUCTIONS];
   while (at < addresses.length) {
     const found = images.functionCode(dso, addresses[at] ?? 0n);
-    await start(packed);
+    await start(listing);
     slices.check();
-    const code = found === null ? undefined : Code.decode(found.machine, found.startInFile, found.bytes);
+    const code = found === null ? undefined : Code.decode(found.machine, found.startInFile, found.bytes, syntax);
     if (found === null || code === undefined) {
       return { pieces, ended: "no-code" };
     }
@@ -80,7 +80,7 @@ function pieceOf(images: Images, dso: number, found: FunctionCode, code: Code, h
   }
   const annotated = images.annotated(dso, first, bytes.length, starts, ...heat, BigUint64Array.from(known.keys()));
   const texts: TextColumn = { texts: code.texts, ends: code.ends };
-  return { ...annotated, dso, startInFile, bytes: bytes.length, starts, instructions: texts, target, goesTo };
+  return { ...annotated, dso, startInFile, bytes, starts, instructions: texts, target, goesTo };
 }
 
 /** The instruction that begins there; NONE if none does. */

@@ -16,6 +16,7 @@ import {
   chooseRow,
   chosen,
   chosenLoop,
+  codeBytes,
   drawnJumps,
   enterRow,
   instructionRows,
@@ -41,7 +42,7 @@ export function AssemblyPane({ of }: { of: Shown }): JSX.Element {
       <HeatGrid<CodeRow>
         rows={instructionRows.value}
         label={`Instructions of ${facts.name}`}
-        columns="assembly"
+        columns={codeBytes.value === "shown" ? "assembly-bytes" : "assembly"}
         choice={chosen}
         marked={marks.value.code}
         onChoose={chooseRow}
@@ -49,7 +50,7 @@ export function AssemblyPane({ of }: { of: Shown }): JSX.Element {
         onPoint={(row) => {
           pointed.value = row?.kind === "instruction" ? row.at : null;
         }}
-        copied={(row) => (row.kind === "level" ? levelWords(of, row.at) : `${listing.address(row.at)}: ${listing.text(row.at)}`)}
+        copied={(row) => (row.kind === "level" ? levelWords(of, row.at) : instructionWords(listing, row.at))}
         head={
           <>
             <span aria-hidden="true" />
@@ -57,6 +58,7 @@ export function AssemblyPane({ of }: { of: Shown }): JSX.Element {
               Share
             </span>
             <span role="columnheader">Address</span>
+            {codeBytes.value === "shown" && <span role="columnheader">Bytes</span>}
             <span role="columnheader">Instruction</span>
             <span role="columnheader" class="number line">
               Line
@@ -74,6 +76,7 @@ function Cells({ listing, at }: { listing: Listing; at: number }): JSX.Element {
   const line = listing.line[at] ?? 0;
   const step = heatStep(shareOfFunction(weight));
   const text = listing.text(at);
+  const bytes = codeBytes.value === "shown" ? listing.bytes(at) : null;
   return (
     <>
       <Jumps at={at} of="instruction" />
@@ -83,6 +86,11 @@ function Cells({ listing, at }: { listing: Listing; at: number }): JSX.Element {
       <span role="gridcell" class={`address heat-edge${step > 0 ? ` edge-${step}` : ""}`}>
         {listing.address(at)}
       </span>
+      {bytes !== null && (
+        <span role="gridcell" class="code code-bytes" title={bytes}>
+          {bytes}
+        </span>
+      )}
       <span role="gridcell" class="code" title={text}>
         <CodeText text={text} />
       </span>
@@ -91,6 +99,12 @@ function Cells({ listing, at }: { listing: Listing; at: number }): JSX.Element {
       </span>
     </>
   );
+}
+
+/** As it is copied. */
+function instructionWords(listing: Listing, at: number): string {
+  const bytes = codeBytes.peek() === "shown" ? `${listing.bytes(at)}  ` : "";
+  return `${listing.address(at)}: ${bytes}${listing.text(at)}`;
 }
 
 function Level({ of, row }: { of: Shown; row: CodeRow & { kind: "level" } }): JSX.Element {

@@ -23,6 +23,8 @@ export interface Listing {
   address: (at: number) => string;
   /** Empty where it is not known. */
   text: (at: number) => string;
+  /** "48 89 e5"; empty where they are not known. */
+  bytes: (at: number) => string;
   functions: readonly string[];
   files: readonly SourceFile[];
   /** By file and line. */
@@ -141,6 +143,11 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
       const name = target === NONE ? "" : textOf(piece.targets, target);
       return name === "" ? text : `${text} <${name}>`;
     },
+    bytes: (at) => {
+      const [piece, within] = placeOf(at);
+      const bytes = piece?.bytes.subarray(piece.starts[within], piece.starts[within + 1]) ?? [];
+      return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+    },
     isWhole: true,
     ended,
   };
@@ -169,6 +176,7 @@ export function listingOfHot({ self, lines: hotLines, instructions }: HotLines):
     functions: [],
     address: (at) => rows[at]?.address.replace("0x", "") ?? "",
     text: (at) => rows[at]?.text ?? "",
+    bytes: () => "",
     isWhole: false,
     ended: null,
   };

@@ -3,7 +3,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { dataBlock } from "../../session/data_block.ts";
 import type { Session } from "../../session/client.ts";
-import type { FunctionRef, FunctionRows, Query, SandwichFacts } from "../../session/types.ts";
+import type { FunctionRef, FunctionRows, Query, SandwichFacts, Syntax } from "../../session/types.ts";
 import { Flag, NONE } from "../../session/types.ts";
 import { linesOf, namesGeneration, phase, query, selection, session } from "../../state/app.ts";
 import { amendStep } from "../../state/history.ts";
@@ -24,6 +24,19 @@ export const panes = signal(recall("sourcePanes", PANES, "both"));
 /** What shares are of. */
 export const BASES = ["function", "shown"] as const;
 export const base = signal(recall("sourceBase", BASES, "function"));
+export const SYNTAXES = [
+  ["intel", "Intel"],
+  ["att", "AT&T"],
+] as const;
+export const syntax = signal(recall<Syntax>("sourceSyntax", ["intel", "att"], "intel"));
+/** Whether the bytes of instructions stand beside them. */
+export const BYTES = [
+  ["hidden", "hidden"],
+  ["shown", "shown"],
+] as const;
+export const codeBytes = signal(recall("sourceBytes", ["hidden", "shown"], "hidden"));
+effect(() => remember("sourceSyntax", syntax.value));
+effect(() => remember("sourceBytes", codeBytes.value));
 effect(() => remember("sourcePanes", panes.value));
 effect(() => remember("sourceBase", base.value));
 
@@ -54,6 +67,7 @@ export const empty = signal<string | null>(null);
 interface Question {
   session: Session;
   query: Query;
+  syntax: Syntax;
   functionId: number | null;
   callNode: number | null;
   /** What an address says, where nothing is selected. */
@@ -64,7 +78,7 @@ type Found = Shown | string;
 
 const answers = latest<Question, Found>({
   ask: async (question, { signal }) => {
-    const { session: asked, query: of } = question;
+    const { session: asked, query: of, syntax: how } = question;
     const functionId = question.reference === null ? await linkedFunction(question, signal) : null;
     const reference = functionId === null ? question.reference : await asked.call("functionRef", { functionId }, { signal });
     if (reference === null) {
@@ -80,7 +94,7 @@ const answers = latest<Question, Found>({
     const whole = { samples: 0, weight: facts.selfWeight };
     const listed = await asked.call(
       "listCode",
-      { query: of, function: reference, listing: await dataBlock("listing") },
+      { query: of, function: reference, syntax: how, listing: await dataBlock("listing") },
       { signal },
     );
     const pieces = listed.flatMap((each) => each.pieces);
@@ -152,7 +166,8 @@ export function followCode(): () => void {
         shown.value = null;
         return;
       }
-      answers.ask({ session: asked, query: merged.value, functionId: isNone ? (hot ?? null) : functionId, callNode, reference });
+      const known = { functionId: isNone ? (hot ?? null) : functionId, callNode, reference };
+      answers.ask({ session: asked, query: merged.value, syntax: syntax.value, ...known });
     }),
     // The address says which function, once somebody has chosen one.
     effect(() => {

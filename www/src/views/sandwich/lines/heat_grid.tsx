@@ -19,7 +19,7 @@ interface Props<Row> {
   /** What the table is called. */
   label: string;
   /** For the style sheet, which knows the columns. */
-  columns: "lines" | "instructions" | "blocks" | "source" | "assembly";
+  columns: "lines" | "instructions" | "blocks" | "source" | "assembly" | "assembly-bytes";
   head: ComponentChildren;
   cells: (row: Row) => ComponentChildren;
   /** Numbers of the rows that are chosen, or belong to the one that is. */
@@ -73,7 +73,7 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
   };
   return (
     <div
-      class={`rows hot-grid hot-${columns}`}
+      class={`rows hot-grid hot-${columns.replace("-", " with-")}`}
       role="grid"
       tabIndex={0}
       ref={list.scroller}
