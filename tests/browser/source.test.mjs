@@ -185,6 +185,16 @@ describe("source and assembly", () => {
     await page.keyboard.press("Home");
     await shownLine(2).locator(".word-comment").waitFor();
     assert.equal(await shownLine(2).locator(".word-comment").innerText(), text[1].trim());
+    // The functions are as wide as one wants, and stay so.
+    const side = page.locator(".source-functions");
+    const before = (await side.boundingBox()).width;
+    await page.getByRole("separator", { name: "Width of the functions" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await eventually(async () => assert.equal((await side.boundingBox()).width, before + 16));
+    assert.equal(await page.evaluate(() => localStorage.getItem("perftab.sourceFunctionsWidth")), String(before + 16));
+    await page.getByRole("separator", { name: "Width of the functions" }).dblclick();
+    await eventually(async () => assert.equal((await side.boundingBox()).width, before));
+    await lines(page).focus();
     await page.keyboard.press("[");
     await page.keyboard.press("]");
     assert.deepEqual(await tab.findings(), []);

@@ -1,20 +1,17 @@
 // Functions at the left, and at the right the selected one between its callers and its callees.
 
-import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Splitter } from "../shell/Splitter.tsx";
 import { session, shownGroup } from "../state/app.ts";
-import { recallNumber, remember } from "../state/storage.ts";
 import { isOfData } from "../state/url.ts";
 import { DataTable } from "./data_table.tsx";
 import { chosenRow, FunctionsTable } from "./functions_table.tsx";
+import { KeptWidth } from "./kept_width.ts";
 import { setDsos, setThreads } from "./query_steps.ts";
 import { Sandwich } from "./sandwich/sandwich_view.tsx";
 
-/** The table's width in CSS pixels; the style sheet leaves the other half what it needs. */
-const WIDTH = { least: 320, usual: 640, most: 1200 } as const;
-
-const width = signal(recallNumber("functionsWidth", WIDTH.least, WIDTH.most, WIDTH.usual));
+/** The table's; the style sheet leaves the other half what it needs. */
+const width = new KeptWidth("functionsWidth", { least: 320, usual: 640, most: 1200 });
 
 export function FunctionsView(): JSX.Element {
   const group = shownGroup.value;
@@ -34,13 +31,10 @@ export function FunctionsView(): JSX.Element {
         <Splitter
           label="Width of the functions"
           edge="right"
-          size={() => width.peek()}
-          least={WIDTH.least}
-          most={WIDTH.most}
-          onResize={(next) => {
-            width.value = next === 0 ? WIDTH.usual : Math.min(WIDTH.most, Math.max(WIDTH.least, next));
-            remember("functionsWidth", String(width.value));
-          }}
+          size={width.size}
+          least={width.least}
+          most={width.most}
+          onResize={width.onResize}
         />
       </div>
       {group === "function" ? <Sandwich /> : <NoCallersNotice />}

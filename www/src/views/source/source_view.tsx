@@ -1,13 +1,15 @@
 // Functions, the source of the selected one, and its instructions: from a hot frame to the line and to the instruction.
 
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
+import { Splitter } from "../../shell/Splitter.tsx";
 import { selection } from "../../state/app.ts";
 import { keyOf } from "../../state/commands.ts";
 import { countSamples, percent } from "../../state/format.ts";
 import { noSamples } from "../empty.ts";
 import { EmptyView } from "../empty_view.tsx";
 import { Band } from "../function_band.tsx";
+import { KeptWidth } from "../kept_width.ts";
 import { ColumnHead } from "../rows/columns.tsx";
 import { NameCell, RowsGrid } from "../rows/rows_grid.tsx";
 import { idAt, share } from "../words.ts";
@@ -18,6 +20,9 @@ import type { Shown } from "./state.ts";
 import { empty, followCode, hottest, panes, shown, stepHot } from "./state.ts";
 
 const ROW_HEIGHT = 24;
+
+/** Of the functions, where the user chose one: what is usual depends on the room. */
+const width = new KeptWidth("sourceFunctionsWidth", { least: 120, usual: 268, most: 800 });
 
 export function SourceView(): JSX.Element {
   useEffect(followCode, []);
@@ -69,8 +74,9 @@ function HotLineButton({ way, sign }: { way: "next" | "previous"; sign: string }
 function Functions(): JSX.Element {
   const all = hottest.newest.value?.allTotal ?? 0;
   const chosen = shown.value?.facts.functionId ?? null;
+  const side = useRef<HTMLDivElement>(null);
   return (
-    <div class="source-functions">
+    <div class="source-functions" ref={side} style={width.value === width.usual ? {} : { flexBasis: `${width.value}px` }}>
       <RowsGrid
         model={hottest}
         rowHeight={ROW_HEIGHT}
@@ -100,6 +106,14 @@ function Functions(): JSX.Element {
           // Trees that show what is inlined may have no call node of it.
           selection.value = { callNode: null, functionId: idAt(columns.functionId, index) };
         }}
+      />
+      <Splitter
+        label="Width of the functions"
+        edge="right"
+        size={() => side.current?.offsetWidth ?? width.usual}
+        least={width.least}
+        most={width.most}
+        onResize={width.onResize}
       />
     </div>
   );
