@@ -185,6 +185,26 @@ describe("source and assembly", () => {
     await page.keyboard.press("Home");
     await shownLine(2).locator(".word-comment").waitFor();
     assert.equal(await shownLine(2).locator(".word-comment").innerText(), text[1].trim());
+    // The end of the longest line can be read, and its number stays in sight.
+    const longest = text.reduce((most, each, at) => (each.length > text[most].length ? at : most), 0) + 1;
+    await page.setViewportSize({ width: 1000, height: 900 });
+    for (let at = 1; at < longest; at++) await page.keyboard.press("ArrowDown");
+    const edges = await shownLine(longest).evaluate((row) => {
+      const grid = row.closest(".rows");
+      grid.scrollLeft = grid.scrollWidth;
+      const words = document.createRange();
+      words.selectNodeContents(row.querySelector(".code"));
+      const [own, line] = [grid.getBoundingClientRect(), row.querySelector(".line").getBoundingClientRect()];
+      const found = {
+        scrolled: grid.scrollLeft,
+        end: own.right - words.getBoundingClientRect().right,
+        line: line.left - own.left,
+      };
+      grid.scrollLeft = 0;
+      return found;
+    });
+    assert.ok(edges.scrolled > 0 && edges.end >= 0 && edges.line > 0, JSON.stringify(edges));
+    await page.setViewportSize({ width: 1440, height: 900 });
     // The functions are as wide as one wants, and stay so.
     const side = page.locator(".source-functions");
     const before = (await side.boundingBox()).width;

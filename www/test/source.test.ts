@@ -4,7 +4,16 @@ import type { CodePiece, HotLines, TextColumn } from "../src/session/types.ts";
 import { NONE } from "../src/session/types.ts";
 import { findAmong, matcherOf, piecesOf, placeFrom } from "../src/views/source/find.ts";
 import { lanesAt, loopAround, partOf } from "../src/views/source/jumps.ts";
-import { candidates, codeRows, listingOf, listingOfHot, ownFile, placeAmong, sourceRows } from "../src/views/source/listing.ts";
+import {
+  candidates,
+  codeRows,
+  columnsOf,
+  listingOf,
+  listingOfHot,
+  ownFile,
+  placeAmong,
+  sourceRows,
+} from "../src/views/source/listing.ts";
 
 function column(...texts: string[]): TextColumn {
   let end = 0;
@@ -214,4 +223,8 @@ test("beside an instruction stand its own jump and those that lead to it", () =>
     { up: true, down: true, end: "none" },
     { up: true, down: false, end: "to" },
   ]);
+});
+
+test("a line has room for its tabs and for letters that are wide", () => {
+  assert.deepEqual(["", "abc", "\tx", "ab\tx", "abcd\t", "\u65e5\u672c", "\u{1f30a}"].map(columnsOf), [0, 3, 5, 5, 8, 4, 2]);
 });

@@ -248,6 +248,22 @@ export interface SourceRow {
   of: ListedLine | null;
 }
 
+const TAB = 4;
+/** What has not the width of a letter: from U+2E80 on scripts have some that are twice as wide. */
+const ODD = /[\t\u2e80-\uffff]/;
+
+/** How many letters of the usual width a text is wide: no less than it needs. */
+export function columnsOf(text: string): number {
+  if (!ODD.test(text)) {
+    return text.length;
+  }
+  let columns = 0;
+  for (const letter of text) {
+    columns += letter === "\t" ? TAB - (columns % TAB) : ODD.test(letter) ? 2 : 1;
+  }
+  return columns;
+}
+
 /** All lines of a file whose text is here, else those with code. */
 export function sourceRows({ lines }: Listing, file: number, texts: readonly string[] | null): SourceRow[] {
   const own = lines.filter((line) => line.file === file);

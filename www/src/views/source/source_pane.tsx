@@ -14,10 +14,19 @@ import { followHighlights, runsOf } from "./highlighted.ts";
 import type { SourceRow } from "./listing.ts";
 import type { SourceText } from "./sources.ts";
 import type { Shown } from "./state.ts";
-import { chooseLine, chosen, chosenFile, file, fileNumber, lineRows, marks, shareOfFunction, text, whole } from "./state.ts";
-
-/** Letters of a line that may find no room. */
-const TITLED = 60;
+import {
+  chooseLine,
+  chosen,
+  chosenFile,
+  file,
+  fileNumber,
+  lineRows,
+  marks,
+  shareOfFunction,
+  text,
+  textColumns,
+  whole,
+} from "./state.ts";
 
 export function SourcePane({ of }: { of: Shown }): JSX.Element {
   useEffect(followHighlights, []);
@@ -43,6 +52,7 @@ export function SourcePane({ of }: { of: Shown }): JSX.Element {
             rows={rows}
             label={`Source of ${facts.name}: ${nameOf(path)}`}
             columns="source"
+            textColumns={textColumns.value}
             choice={chosen}
             marked={marks.value.lines}
             onChoose={({ line }) => chooseLine(line)}
@@ -72,16 +82,18 @@ function Cells({ row: { line, text, of }, heaviest }: { row: SourceRow; heaviest
   const step = heatStep(shareOfFunction(weight));
   return (
     <>
-      <span role="gridcell" class={step >= 4 ? "number strong" : "number"}>
-        {weight > 0 ? percent(share(weight, whole.value)) : ""}
+      <span class="before-text" role="presentation">
+        <span role="gridcell" class={step >= 4 ? "number strong" : "number"}>
+          {weight > 0 ? percent(share(weight, whole.value)) : ""}
+        </span>
+        <span class="hot-bar" aria-hidden="true">
+          {step > 0 && <span class={`hot-${step}`} style={{ width: `${share(weight, heaviest) * 100}%` }} />}
+        </span>
+        <span role="gridcell" class={of === null ? "number line cold" : "number line"}>
+          {line}
+        </span>
       </span>
-      <span class="hot-bar" aria-hidden="true">
-        {step > 0 && <span class={`hot-${step}`} style={{ width: `${share(weight, heaviest) * 100}%` }} />}
-      </span>
-      <span role="gridcell" class={of === null ? "number line cold" : "number line"}>
-        {line}
-      </span>
-      <span role="gridcell" class="code" title={(text?.length ?? 0) > TITLED ? (text ?? "") : undefined}>
+      <span role="gridcell" class="code">
         {text !== null && <CodeText text={text} runs={runsOf(line)} />}
       </span>
     </>

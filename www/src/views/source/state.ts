@@ -15,7 +15,7 @@ import { share } from "../words.ts";
 import type { Lane, Loop } from "./jumps.ts";
 import { lanesAt, loopAround } from "./jumps.ts";
 import type { CodeRow, Listing } from "./listing.ts";
-import { codeRows, listingOf, listingOfHot, ownFile, placeAmong, sourceRows } from "./listing.ts";
+import { codeRows, columnsOf, listingOf, listingOfHot, ownFile, placeAmong, sourceRows } from "./listing.ts";
 import { findSource, keptSources, keyOf, sourceTexts } from "./sources.ts";
 
 /** What stands side by side. */
@@ -234,6 +234,11 @@ export const lineRows = computed(() => {
   const [of, number] = [shown.value?.listing ?? null, fileNumber.value];
   return of === null || number === null ? [] : sourceRows(of, number, text.value?.kind === "here" ? text.value.lines : null);
 });
+
+/** How many letters of the usual width the longest line of the file has room for. */
+export const textColumns = computed(() =>
+  lineRows.value.reduce((most, { text: line }) => Math.max(most, columnsOf(line ?? "")), 0),
+);
 
 /** Rows by their numbers: the chosen one, and those of the other pane that belong to it. */
 export const marks = computed<{ code: ReadonlySet<number>; lines: ReadonlySet<number> }>(() => {

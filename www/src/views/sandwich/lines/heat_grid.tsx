@@ -29,6 +29,8 @@ interface Props<Row> {
   onPoint?: (row: Row | null) => void;
   /** Follows a row that leads somewhere. */
   onEnter?: (row: Row) => void;
+  /** How many letters its longest text has, where all of it can be scrolled to. */
+  textColumns?: number;
   /** What Esc takes back. */
   choice?: Signal<unknown>;
   /** What is copied of rows that are marked. */
@@ -36,7 +38,7 @@ interface Props<Row> {
 }
 
 export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onChoose, ...others }: Props<Row>): JSX.Element {
-  const { onEnter, onPoint, choice = chosen, copied } = others;
+  const { onEnter, onPoint, textColumns = 0, choice = chosen, copied } = others;
   const list = useVirtualRows(rows.length, ROW_HEIGHT);
   const prefix = useId();
   const [first = -1] = marked;
@@ -74,6 +76,7 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
   return (
     <div
       class={`rows hot-grid hot-${columns.replace("-", " with-")}`}
+      style={textColumns === 0 ? {} : { "--text-columns": String(textColumns) }}
       role="grid"
       tabIndex={0}
       ref={list.scroller}
