@@ -225,9 +225,13 @@ describe("comparison", () => {
     "a16 where two are compared, what cannot be had says why",
     async () => {
       const tab = await compared(lowData, raisedData, { height: 900 });
-      await tab.page.getByText("Time order and heat map show a single profile").waitFor();
+      await tab.page.getByText("Time order, source and heat map show a single profile").waitFor();
       assert.equal(await tab.page.title(), "Comparing · low.data · perftab");
-      await tab.page.getByRole("button", { name: "Stop comparing" }).click();
+      // Their keys say so, and lead there.
+      await tab.page.keyboard.press("5");
+      const toast = tab.page.locator(".toast", { hasText: "Source shows a single profile" });
+      await toast.getByRole("button", { name: "Stop comparing" }).click();
+      await tab.page.getByRole("tab", { name: /Source/, selected: true }).waitFor();
       await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
       assert.equal(await tab.page.title(), "low.data · perftab");
       await tab.page.getByRole("button", { name: "Compare…" }).click();

@@ -70,7 +70,7 @@ export function DsoPairs(): JSX.Element {
         {comparing.value?.with === "second" && chipsOf(query.value).length > 0 && (
           <p class="pairs-foot">Filters by name apply to both profiles. Ranges, CPUs, PIDs and TIDs apply to the first only.</p>
         )}
-        <p class="pairs-foot">Time order and heat map show a single profile. Stop comparing to see them.</p>
+        <p class="pairs-foot">Time order, source and heat map show a single profile. Stop comparing to see them.</p>
         {!isInAddress.value && (
           <p class="pairs-foot">After a reload, open the second file again: the address does not include it.</p>
         )}

@@ -9,9 +9,10 @@ import { shareOpen } from "../share/links.ts";
 import { comparison, dock, dockOpen, ledgerFull, phase, search, selection, view } from "../state/app.ts";
 import type { Command, Scope } from "../state/commands.ts";
 import { registerCommands } from "../state/commands.ts";
-import { canRedo, canUndo, redo, undo } from "../state/history.ts";
+import { canRedo, canUndo, redo, step, undo } from "../state/history.ts";
 import { setTimelineShape, timelineShape } from "../state/layout.ts";
 import { filterCount } from "../state/shown.ts";
+import { toast } from "../state/toasts.ts";
 import type { View } from "../state/url.ts";
 import { addStep, clearFilters, invert } from "../views/query_steps.ts";
 import { hot, showLines, stepHot } from "../views/sandwich/lines/state.ts";
@@ -142,6 +143,11 @@ function views(): Command[] {
       label,
       [key],
       () => {
+        if (comparison.peek() !== null && !IN_COMPARISON.includes(each)) {
+          const after = { label: "Stop comparing", run: () => stopAndShow(each) };
+          toast("info", `${label} shows a single profile.`, after);
+          return;
+        }
         ledgerFull.value = false;
         if (view.peek() === each) {
           focusView();
@@ -149,9 +155,16 @@ function views(): Command[] {
           showView(each);
         }
       },
-      () => isOne() || (isOpen() && IN_COMPARISON.includes(each)),
+      isOpen,
     ),
   );
+}
+
+function stopAndShow(each: View): void {
+  step(() => {
+    comparison.value = null;
+    view.value = each;
+  });
 }
 
 function inCode(id: string, label: string, keys: readonly string[], run: () => void, isOffered: () => boolean = isOpen): Command {
