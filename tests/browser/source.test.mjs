@@ -204,6 +204,21 @@ describe("source and assembly", () => {
       return found;
     });
     assert.ok(edges.scrolled > 0 && edges.end >= 0 && edges.line > 0, JSON.stringify(edges));
+    // What is searched is scrolled to, too.
+    const end = text[longest - 1].slice(-12).trim();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("/");
+    await page.keyboard.type(end);
+    await page.locator(".search-result", { hasText: "of this code" }).waitFor();
+    await page.keyboard.press("Enter");
+    await eventually(async () => {
+      const [mark, grid] = [
+        await lines(page).locator(".row.selected mark").last().boundingBox(),
+        await lines(page).boundingBox(),
+      ];
+      assert.ok(mark.x > grid.x && mark.x + mark.width <= grid.x + grid.width, JSON.stringify([mark, grid]));
+    });
+    await page.keyboard.press("Escape");
     await page.setViewportSize({ width: 1440, height: 900 });
     // The functions are as wide as one wants, and stay so.
     const side = page.locator(".source-functions");

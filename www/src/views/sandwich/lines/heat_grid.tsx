@@ -2,7 +2,7 @@
 
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import { percent } from "../../../state/format.ts";
 import { RowsBody, useVirtualRows } from "../../rows/virtual_rows.tsx";
 import { rowAfterKey } from "../../rows/window.ts";
@@ -42,13 +42,23 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
   const list = useVirtualRows(rows.length, ROW_HEIGHT);
   const prefix = useId();
   const [first = -1] = marked;
+  /** Whether what is searched in the chosen row is still to be scrolled to, once the row has an element. */
+  const awaitsMatch = useRef(false);
   useEffect(() => {
     // With some of what stands around it.
     if (first >= 0) {
       list.reveal(Math.min(rows.length - 1, first + AROUND));
       list.reveal(Math.max(0, first - AROUND));
+      awaitsMatch.current = textColumns > 0;
     }
   }, [first]);
+  useEffect(() => {
+    if (awaitsMatch.current && first >= list.from && first < list.to) {
+      awaitsMatch.current = false;
+      const match = list.scroller.current?.querySelector(".row.selected mark");
+      match?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
+  });
   const onKeyDown = (event: KeyboardEvent): void => {
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
     const to = isPlain ? rowAfterKey(event.key, first, list.size) : null;
