@@ -5,6 +5,7 @@ import { effect, signal } from "@preact/signals";
 import { decodeBase64 } from "../../session/base64.ts";
 import { dataBlock } from "../../session/data_block.ts";
 import type { HighlightedLines, HighlightRequest, Language } from "../../session/highlight.ts";
+import { nextTask } from "../../worker/slices.ts";
 import { file, text } from "./state.ts";
 
 const LANGUAGES: readonly (readonly [Language, suffixes: string])[] = [
@@ -40,16 +41,18 @@ export function followHighlights(): () => void {
     }
     const abort = new AbortController();
     // Without colours it reads as well.
-    highlight({ language, text: known.lines.join("\n") }, abort.signal).catch(() => {});
+    highlight(language, known.lines, abort.signal).catch(() => {});
     return () => abort.abort();
   });
 }
 
-async function highlight(request: HighlightRequest, signal: AbortSignal): Promise<void> {
-  if (request.text.length > MOST_LETTERS) {
+async function highlight(language: Language, lines: readonly string[], signal: AbortSignal): Promise<void> {
+  if (lines.reduce((sum, line) => sum + line.length, 0) > MOST_LETTERS) {
     return;
   }
   const script = await workerScript();
+  // A long file has just been shown: what it takes to make one text of it is a task of its own.
+  await nextTask();
   if (signal.aborted) {
     return;
   }
@@ -60,7 +63,7 @@ async function highlight(request: HighlightRequest, signal: AbortSignal): Promis
     parts.value = [...parts.peek(), data];
   };
   signal.addEventListener("abort", () => worker.terminate());
-  worker.postMessage(request);
+  worker.postMessage({ language, text: lines.join("\n") } satisfies HighlightRequest);
 }
 
 let unpacked: Promise<Blob> | null = null;

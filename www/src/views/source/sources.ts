@@ -10,6 +10,7 @@ import { SessionError } from "../../session/client.ts";
 import { dsos } from "../../state/app.ts";
 import { counted, bytes } from "../../state/format.ts";
 import { toast } from "../../state/toasts.ts";
+import { nextTask } from "../../worker/slices.ts";
 import type { SourceFile } from "./listing.ts";
 import { candidates } from "./listing.ts";
 
@@ -164,6 +165,11 @@ async function lookAmong(session: Session, { path, md5 }: SourceFile, files: rea
   return refused;
 }
 
+function shownLine(line: string): string {
+  const own = line.endsWith("\r") ? line.slice(0, -1) : line;
+  return own.length > MOST_LETTERS ? `${own.slice(0, MOST_LETTERS)}…` : own;
+}
+
 async function read(session: Session, { path: from, file }: KeptFile, md5: Uint8Array | null): Promise<SourceText> {
   if (file.size > MAX_SOURCE) {
     return { kind: "refused", from, why: `it has ${bytes(file.size)}, and no source file is longer than ${bytes(MAX_SOURCE)}` };
@@ -173,10 +179,12 @@ async function read(session: Session, { path: from, file }: KeptFile, md5: Uint8
     if (why !== null) {
       return { kind: "refused", from, why };
     }
-    const lines = text.split(/\r?\n/).map((line) => (line.length > MOST_LETTERS ? `${line.slice(0, MOST_LETTERS)}…` : line));
+    const lines = text.split("\n").map(shownLine);
     if (lines.at(-1) === "") {
       lines.pop();
     }
+    // Of a long file, to show it is as much again.
+    await nextTask();
     return { kind: "here", lines, from, check: md5 === null ? "not-checked" : "checked", modified: file.lastModified };
   } catch (error) {
     if (error instanceof SessionError) {
