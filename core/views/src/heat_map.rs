@@ -25,6 +25,7 @@ use crate::Query;
 use crate::column::{Float32Array, Float64Array, Uint32Array};
 use crate::ends::RemainingSamples;
 use crate::filter::Filter;
+use crate::idle::is_idle_process;
 use crate::label::NO_MAPPING;
 use crate::sample_spans::{SampleSpan, SampleSpans};
 use crate::serialize_weight;
@@ -116,7 +117,7 @@ impl Load {
         let busy = if is_time { Busy::Weight } else { Busy::Each(usual_distance as f64) };
         let threads = profile.threads.threads.iter();
         let is_idle =
-            |thread: &Thread| thread.tid == 0 && profile.threads.process(thread.process).pid == 0;
+            |thread: &Thread| is_idle_process(profile, profile.threads.process(thread.process));
         let waits: Arc<[bool]> =
             profile.events.iter().map(|event| event.origin == EventOrigin::Derived).collect();
         let origin = profile.event(event).map(|event| event.origin);

@@ -7,7 +7,7 @@
 
 use perftab_names::{FunctionId, Symbols};
 use perftab_perfdata::map::{Map, Set};
-use perftab_profile::{DsoKind, EventOrigin, Profile, StringId};
+use perftab_profile::{DsoKind, EventOrigin, Process, Profile, StringId};
 
 use crate::Query;
 use crate::call_tree::{CallNodeId, CallTree, Label};
@@ -115,6 +115,12 @@ enum Role {
     None,
 }
 
+/// Whether it is what the kernel runs where a CPU has nothing to do. Outside of the recorder's PID namespace others
+/// have its pid as well.
+pub(crate) fn is_idle_process(profile: &Profile, process: Process) -> bool {
+    process.pid == 0 && profile.strings.get(process.name).starts_with("swapper")
+}
+
 /// Tells which call nodes of a query's tree are idle.
 pub(super) struct IdleFinder<'a> {
     profile: &'a Profile,
@@ -133,11 +139,8 @@ impl<'a> IdleFinder<'a> {
         let has_waits =
             all.any(|(id, event)| event.origin == EventOrigin::Derived && events.has(id));
         let processes = profile.threads.processes.iter();
-        // Outside of the recorder's PID namespace others have pid 0 as well.
-        let is_idle = |name| profile.strings.get(name).starts_with("swapper");
-        let names = processes.filter(|process| process.pid == 0).map(|process| process.name);
-        let processes = names.filter(|&name| is_idle(name));
-        let processes = processes.collect();
+        let idle = processes.filter(|&&process| is_idle_process(profile, process));
+        let processes = idle.map(|process| process.name).collect();
         Self { profile, symbols, has_waits, processes, known: Map::new() }
     }
 

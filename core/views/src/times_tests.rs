@@ -301,7 +301,7 @@ fn cells_are_parts_of_seconds() {
          15   b/2/2 1 cpu-clock 10000000 app
          999  a/1/1 0 cpu-clock 10000000 app
          1019 a/1/1 0 cpu-clock 10000000 app
-         1020 -/0/0 1 cpu-clock 10000000 app",
+         1020 swapper/0/0 1 cpu-clock 10000000 app",
     );
     let map = heat_map(&story, &Query::default(), &rows_of(20));
     assert_eq!((map.start, map.columns, map.rows, map.cpus), (0, 2, 50, 2));
@@ -322,6 +322,16 @@ fn cells_are_parts_of_seconds() {
     assert_eq!(map.samples.iter().sum::<u32>(), 2);
     let cpu = Query { cpus: vec![1], ..Query::default() };
     assert_eq!(heat_map(&story, &cpu, &rows_of(10)).samples.iter().sum::<u32>(), 2);
+}
+
+#[test]
+fn what_has_pid_0_and_is_not_the_idle_process_keeps_a_cpu_busy() {
+    let busy = |name| {
+        let story = recorded(&format!("10 {name}/0/0 0 cpu-clock 10000000 app"));
+        heat_map(&story, &Query::default(), &rows_of(20)).busy.iter().sum::<f32>()
+    };
+    assert!(busy("outside") > 0.0);
+    assert_eq!(busy("swapper"), 0.0);
 }
 
 #[test]
