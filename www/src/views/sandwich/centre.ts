@@ -2,11 +2,11 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import { batch, computed, effect, signal } from "@preact/signals";
+import { ask } from "../../session/ask.ts";
 import type { CallOptions, Session } from "../../session/client.ts";
 import type { CallNodeDetail, FunctionRef, Query, SandwichFacts } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
 import { shownGroup, namesGeneration, phase, query, selection, session } from "../../state/app.ts";
-import { latest } from "../latest.ts";
 import { recursion } from "../options.ts";
 
 export type Side = "callers" | "callees";
@@ -39,98 +39,72 @@ function around(side: Side): Query | null {
   };
 }
 
-interface CentreQuestion {
-  session: Session;
-  functionId: number;
+/** Follows the selection; the answer ends it. */
+export function followCentre(): () => void {
+  const stops = [effect(followSelection), effect(askFacts)];
+  return () => stops.forEach((stop) => stop());
 }
 
-const references = latest<CentreQuestion, FunctionRef | null>({
-  ask: ({ session, functionId }, { signal }) => session.call("functionRef", { functionId }, { signal }),
-  deliver: (reference) => {
-    // Another object would ask for everything again.
-    if (JSON.stringify(reference) !== JSON.stringify(centre.peek())) {
-      centre.value = reference;
-    }
-  },
-});
+function followSelection(): (() => void) | undefined {
+  void namesGeneration.value;
+  const { callNode = null, functionId = null } = selection.value ?? {};
+  const asked = session.value;
+  if (asked !== null && phase.value.kind === "open" && functionId !== null) {
+    return ask(({ signal }) => asked.call("functionRef", { functionId }, { signal }), setCentre);
+  }
+  if (asked !== null && callNode !== null && shownGroup.value === "function") {
+    const about = { query: query.peek(), callNode };
+    return ask(
+      ({ signal }) => asked.call("callNodeDetail", about, { signal }),
+      (detail) => completeSelection(callNode, detail),
+    );
+  }
+  centre.value = null;
+  return undefined;
+}
 
-interface CallQuestion {
-  session: Session;
-  query: Query;
-  callNode: number;
+function setCentre(reference: FunctionRef | null): void {
+  // Another object would ask for everything again.
+  if (JSON.stringify(reference) !== JSON.stringify(centre.peek())) {
+    centre.value = reference;
+  }
 }
 
 /** A search, and names that arrive, leave a selection that knows its call only. */
-const functions = latest<CallQuestion, CallNodeDetail | null>({
-  ask: ({ session, query, callNode }, { signal }) => session.call("callNodeDetail", { query, callNode }, { signal }),
-  deliver: (detail, { callNode }) => {
-    const chosen = selection.peek();
-    if (chosen?.callNode !== callNode || chosen.functionId !== null) {
-      return;
-    }
-    const functionId = detail?.functionId ?? null;
-    if (functionId === null) {
-      centre.value = null;
-    } else {
-      selection.value = { ...chosen, functionId };
-    }
-  },
-});
-
-interface FactsQuestion {
-  session: Session;
-  query: Query;
-  reference: FunctionRef;
+function completeSelection(callNode: number, detail: CallNodeDetail | null): void {
+  const chosen = selection.peek();
+  if (chosen?.callNode !== callNode || chosen.functionId !== null) {
+    return;
+  }
+  const functionId = detail?.functionId ?? null;
+  if (functionId === null) {
+    centre.value = null;
+  } else {
+    selection.value = { ...chosen, functionId };
+  }
 }
 
-const answers = latest<FactsQuestion, SandwichFacts | null>({
-  ask: ({ session, query, reference }, { signal }) => session.call("sandwich", { query, function: reference }, { signal }),
-  deliver: (answer, { query: asked, reference }) => {
-    batch(() => {
-      facts.value = answer;
-      without.value = answer === null ? reference : null;
-    });
-    const chosen = selection.peek();
-    const isMissing = chosen?.callNode === null && chosen.functionId === answer?.functionId;
-    if (answer !== null && isMissing && asked === query.peek() && asked.direction === "callees") {
-      selection.value = { ...chosen, callNode: answer.heaviest };
-    }
-  },
-});
-
-/** Follows the selection; the answer ends it. */
-export function followCentre(): () => void {
-  const stops = [
-    effect(() => {
-      void namesGeneration.value;
-      const { callNode = null, functionId = null } = selection.value ?? {};
-      const asked = session.value;
-      functions.drop();
-      if (asked !== null && phase.value.kind === "open" && functionId !== null) {
-        references.ask({ session: asked, functionId });
-        return;
+function askFacts(): (() => void) | undefined {
+  void namesGeneration.value;
+  const [asked, reference, of] = [session.value, centre.value, query.value];
+  if (asked === null || reference === null) {
+    facts.value = null;
+    return undefined;
+  }
+  return ask(
+    ({ signal }) => asked.call("sandwich", { query: of, function: reference }, { signal }),
+    (answer) => {
+      batch(() => {
+        facts.value = answer;
+        without.value = answer === null ? reference : null;
+      });
+      const chosen = selection.peek();
+      const isMissing = chosen?.callNode === null && chosen.functionId === answer?.functionId;
+      if (answer !== null && isMissing && of === query.peek() && of.direction === "callees") {
+        selection.value = { ...chosen, callNode: answer.heaviest };
       }
-      references.drop();
-      if (asked !== null && callNode !== null && shownGroup.value === "function") {
-        functions.ask({ session: asked, query: query.peek(), callNode });
-      } else {
-        centre.value = null;
-      }
-    }),
-    effect(() => {
-      void namesGeneration.value;
-      const asked = session.value;
-      const reference = centre.value;
-      const of = query.value;
-      if (asked === null || reference === null) {
-        answers.drop();
-        facts.value = null;
-      } else {
-        answers.ask({ session: asked, query: of, reference });
-      }
-    }),
-  ];
-  return () => stops.forEach((stop) => stop());
+    },
+  );
 }
 
 /** The only child of the root of a tree around a function is the function; `ALL` where none of it is shown. */

@@ -1,14 +1,14 @@
 // The basic blocks of the function whose lines are shown, where the recording has branches. These are no part of a profile:
 // its file is read once more for them, anew for each set of filters.
 
-import { computed, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
 import { nameBranches } from "../../../ledger/admit.ts";
+import { ask } from "../../../session/ask.ts";
 import type { Session } from "../../../session/client.ts";
 import { Cancelled, SessionError } from "../../../session/client.ts";
 import type { BranchBlocks, FunctionRef, Query } from "../../../session/types.ts";
 import { info, linesOf, namesGeneration, query, session } from "../../../state/app.ts";
 import { runTask } from "../../../state/tasks.ts";
-import { latest } from "../../latest.ts";
 import { centre, facts, isWithoutSamples } from "../centre.ts";
 import { rowsOf } from "./blocks.ts";
 import { isForcedName } from "./hot_lines.ts";
@@ -29,39 +29,8 @@ export const hasBranches = computed(() => (info.value?.branch_stacks ?? 0) > 0);
 
 /** False once the user has cancelled, until they ask for them. */
 const isWanted = signal(true);
-
-interface Question {
-  session: Session;
-  query: Query;
-  reference: FunctionRef;
-}
-
-const answers = latest<Question, Blocks | null>({
-  ask: async ({ session, query, reference }, { signal }) => {
-    const ask = (): Promise<BranchBlocks | null> => session.call("branchBlocks", { query, function: reference }, { signal });
-    let found = await ask();
-    if (found === null) {
-      if (!isWanted.peek()) {
-        return { kind: "cancelled" };
-      }
-      blocks.value = { kind: "reading" };
-      if (!(await read(session, query, signal))) {
-        return isWanted.peek() ? null : { kind: "cancelled" };
-      }
-      found = await ask();
-    }
-    return found && { kind: "known", of: found };
-  },
-  deliver: (answer) => {
-    blocks.value = answer;
-  },
-  fail: (error) => {
-    if (!(error instanceof SessionError)) {
-      throw error;
-    }
-    blocks.value = { kind: "failed", why: error.message };
-  },
-});
+/** How often they were asked for after that, or after a failure. */
+const tries = signal(0);
 
 /** Branches that are being read. */
 interface Reading {
@@ -119,26 +88,52 @@ function stopReading(): void {
 
 /** Reads them after all. */
 export function readAgain(): void {
-  isWanted.value = true;
-  ask();
-}
-
-function ask(): void {
-  const [asked, reference, known] = [session.value, centre.value, facts.value];
-  const mayHave = known === null ? isWithoutSamples.value : !isForcedName(known);
-  if (!hasBranches.value || asked === null || reference === null || linesOf.value === null || !mayHave) {
-    answers.drop();
-    stopReading();
-    blocks.value = null;
-  } else {
-    answers.ask({ session: asked, query: query.value, reference });
-  }
+  batch(() => {
+    isWanted.value = true;
+    tries.value += 1;
+  });
 }
 
 /** Asks for them while lines are shown. */
 export function followBlocks(): () => void {
   return effect(() => {
     void namesGeneration.value;
-    ask();
+    void tries.value;
+    const [asked, reference, known] = [session.value, centre.value, facts.value];
+    const mayHave = known === null ? isWithoutSamples.value : !isForcedName(known);
+    if (!hasBranches.value || asked === null || reference === null || linesOf.value === null || !mayHave) {
+      stopReading();
+      blocks.value = null;
+      return undefined;
+    }
+    const of = query.value;
+    return ask(({ signal }) => blocksOf(asked, of, reference, signal), tell, fail);
   });
+}
+
+async function blocksOf(session: Session, query: Query, reference: FunctionRef, signal: AbortSignal): Promise<Blocks | null> {
+  const asked = (): Promise<BranchBlocks | null> => session.call("branchBlocks", { query, function: reference }, { signal });
+  let found = await asked();
+  if (found === null) {
+    if (!isWanted.peek()) {
+      return { kind: "cancelled" };
+    }
+    tell({ kind: "reading" });
+    if (!(await read(session, query, signal))) {
+      return isWanted.peek() ? null : { kind: "cancelled" };
+    }
+    found = await asked();
+  }
+  return found && { kind: "known", of: found };
+}
+
+function tell(answer: Blocks | null): void {
+  blocks.value = answer;
+}
+
+function fail(error: unknown): void {
+  if (!(error instanceof SessionError)) {
+    throw error;
+  }
+  tell({ kind: "failed", why: error.message });
 }

@@ -1,11 +1,10 @@
 // The lines of the function between its callers and callees: what the session says of them, and which row is chosen.
 
 import { computed, effect, signal } from "@preact/signals";
-import type { Session } from "../../../session/client.ts";
-import type { FunctionRef, HotLines, Query, SandwichFacts } from "../../../session/types.ts";
+import { ask } from "../../../session/ask.ts";
+import type { FunctionRef, HotLines } from "../../../session/types.ts";
 import { groupBy, linesOf, namesGeneration, phase, query, selection, session, view } from "../../../state/app.ts";
 import { amendStep, step } from "../../../state/history.ts";
-import { latest } from "../../latest.ts";
 import { centre, facts } from "../centre.ts";
 import type { Place } from "./hot_lines.ts";
 import { followBlocks } from "./blocks_state.ts";
@@ -18,28 +17,6 @@ export const hot = signal<HotLines | null>(null);
 export const chosen = signal<Place | null>(null);
 
 export const marks = computed(() => (hot.value === null ? NO_MARKS : marksOf(hot.value, chosen.value)));
-
-interface Question {
-  session: Session;
-  query: Query;
-  reference: FunctionRef;
-}
-
-const answers = latest<Question, HotLines | null>({
-  ask: ({ session, query, reference }, { signal }) => session.call("hotLines", { query, function: reference }, { signal }),
-  deliver: (answer) => {
-    hot.value = answer;
-  },
-});
-
-const finds = latest<Question, SandwichFacts | null>({
-  ask: ({ session, query, reference }, { signal }) => session.call("sandwich", { query, function: reference }, { signal }),
-  deliver: (found, { reference }) => {
-    if (found !== null && isSameFunction(linesOf.peek(), reference)) {
-      selection.value = { callNode: query.peek().direction === "callees" ? found.heaviest : null, functionId: found.functionId };
-    }
-  },
-});
 
 /** Asks for the lines while they are shown, of what is selected; selects what an address says. */
 export function followLines(): () => void {
@@ -57,30 +34,46 @@ export function followLines(): () => void {
       void centre.value;
       chosen.value = null;
     }),
-    effect(() => {
-      void namesGeneration.value;
-      const [asked, reference, known] = [session.value, centre.value, facts.value];
-      if (asked === null || reference === null || linesOf.value === null || known === null || isForcedName(known)) {
-        answers.drop();
-        hot.value = null;
-      } else {
-        answers.ask({ session: asked, query: query.value, reference });
-      }
-    }),
+    effect(askLines),
     followBlocks(),
   ];
   return () => stops.forEach((stop) => stop());
 }
 
+function askLines(): (() => void) | undefined {
+  void namesGeneration.value;
+  const [asked, reference, known, of] = [session.value, centre.value, facts.value, query.value];
+  if (asked === null || reference === null || linesOf.value === null || known === null || isForcedName(known)) {
+    hot.value = null;
+    return undefined;
+  }
+  return ask(
+    ({ signal }) => asked.call("hotLines", { query: of, function: reference }, { signal }),
+    (answer) => {
+      hot.value = answer;
+    },
+  );
+}
+
 /** An address, Back and Forward say a function: it is selected. */
-function followAddress(): void {
+function followAddress(): (() => void) | undefined {
   void namesGeneration.value;
   const [asked, reference] = [session.value, linesOf.value];
   if (asked === null || reference === null || phase.value.kind !== "open" || isSameFunction(centre.peek(), reference)) {
-    finds.drop();
-  } else {
-    finds.ask({ session: asked, query: query.peek(), reference });
+    return undefined;
   }
+  const of = query.peek();
+  return ask(
+    ({ signal }) => asked.call("sandwich", { query: of, function: reference }, { signal }),
+    (found) => {
+      if (found !== null && isSameFunction(linesOf.peek(), reference)) {
+        selection.value = {
+          callNode: query.peek().direction === "callees" ? found.heaviest : null,
+          functionId: found.functionId,
+        };
+      }
+    },
+  );
 }
 
 /** Shows lines in the place of callers and callees, or these again, as a step that Back undoes. */
