@@ -129,7 +129,7 @@ async function rowsOf(tab, name) {
   const rows = await blocksOf(tab.page, name).locator(".rows-body .row").all();
   return Promise.all(
     rows.map(async (row) => ({
-      times: Number(await row.locator(".self").innerText()),
+      times: Number(await row.locator(".times").innerText()),
       name: words(await row.locator(".code").innerText()).replace(/ walk\.c:\d+$/, ""),
     })),
   );
@@ -219,9 +219,7 @@ scene(
     await page.getByRole("status").getByRole("button", { name: "Show basic blocks" }).click();
     await blocksOf(page, "step").waitFor();
     // Shares go where there is no room for them; cycles stay.
-    const [shares, cycles] = [".block-share", ".cycles"].map((those) =>
-      blocksOf(page, "step").locator(`.rows-body ${those}`).first(),
-    );
+    const [shares, cycles] = [".share", ".cycles"].map((those) => blocksOf(page, "step").locator(`.rows-body ${those}`).first());
     for (const [width, isWide] of [
       [1900, true],
       [420, false],

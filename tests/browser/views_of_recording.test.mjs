@@ -203,6 +203,33 @@ describe("functions", () => {
     assert.deepEqual([await width("DSO", 3), await width("Self", 0)], [before + 40, self + 16]);
     await line("DSO").dblclick();
     await eventually(async () => assert.equal(await width("DSO", 3), before));
+    /** By a step of the arrow key that leads away from the other side of a column. */
+    const widen = async (table, name, key, cell) => {
+      const had = (await cell.boundingBox()).width;
+      await table.getByRole("separator", { name: `Width of ${name}`, exact: true }).focus();
+      await page.keyboard.press(key);
+      await eventually(async () => assert.equal(Math.round((await cell.boundingBox()).width), Math.round(had) + 16));
+    };
+    await tab.drop(program);
+    await tab.status("tides", "matched");
+    await row.click();
+    await page.getByRole("combobox", { name: "Show as" }).selectOption("lines");
+    const instructions = page.getByRole("grid", { name: /^Instructions of / });
+    await widen(instructions, "Share", "ArrowRight", instructions.locator(".row .number").first());
+    await widen(instructions, "Line", "ArrowLeft", instructions.locator(".row .line").first());
+    await tab.pictures("a38-lines");
+    // The ledger's: an identity that has room is shown as a whole.
+    await tab.dock();
+    const tides = page.locator(".dso-row", { hasText: "tides" }).first();
+    await tides.locator(".dso-name").click();
+    await tides.getByRole("button", { name: "Explain" }).click();
+    const ledger = page.getByRole("region", { name: "DSOs" });
+    const id = ledger.locator(".selected .id");
+    assert.match(await id.innerText(), /^[0-9a-f]{8}…[0-9a-f]{4}$/);
+    await widen(ledger, "Recorded build-id", "ArrowLeft", id);
+    await widen(ledger, "Status", "ArrowRight", ledger.locator(".selected .status"));
+    assert.match(await id.innerText(), /^[0-9a-f]{40}$/);
+    await tab.pictures("a38-ledger");
     await tab.close();
   });
 

@@ -17,6 +17,7 @@ import { OrderField } from "./OrderMenu.tsx";
 import { ledgerCoverage, ledgerParts } from "./filtered.ts";
 import { DsoAction, FetchProgress, UsersLine, fetchResult, withUnnamedPart } from "./Row.tsx";
 import { fetching } from "./debuginfod.ts";
+import { ColumnHead, chosenWidths, hasChosenWidth } from "../views/rows/columns.tsx";
 import { useHeldRows } from "./held_rows.ts";
 import { STATUS, StatusGlyph, idText, longDetail } from "./status.tsx";
 import { barShare, countedSamples, coverageTip, ledger, ledgerNamedPercent, namedCount, unusedWords } from "./state.ts";
@@ -55,13 +56,13 @@ export function FullLedger(): JSX.Element {
         </span>
       </header>
       <div class="full-body">
-        <div class="full-table">
+        <div class="full-table" style={chosenWidths("ledger")}>
           <table {...useHeldRows<HTMLTableElement>()}>
             <thead>
               <tr>
-                <th scope="col">Status</th>
+                <ColumnHead as="th" words="Status" names="behind" of={{ table: "ledger", column: "status" }} />
                 <th scope="col">DSO</th>
-                <th scope="col">Recorded build-id</th>
+                <ColumnHead as="th" words="Recorded build-id" of={{ table: "ledger", column: "id" }} />
                 <th scope="col" class="number">
                   Self
                 </th>
@@ -132,7 +133,7 @@ function Row({ row, share }: { row: DsoRow; share: number }): JSX.Element {
   };
   return (
     <tr class={selectedDso.value === row.id ? "selected" : ""} data-status={row.status} onClick={select}>
-      <td class={`status-cell ink-${look.tone}`}>
+      <td class={`status status-cell ink-${look.tone}`}>
         <StatusGlyph status={row.status} /> {look.word}
       </td>
       <td>
@@ -143,8 +144,8 @@ function Row({ row, share }: { row: DsoRow; share: number }): JSX.Element {
         <Detail row={row} />
         <UsersLine row={row} />
       </td>
-      <td>
-        <code title={row.build_id ?? ""}>{idText(row)}</code>
+      <td class="id">
+        <code title={row.build_id ?? ""}>{hasChosenWidth("ledger", "id") ? (row.build_id ?? idText(row)) : idText(row)}</code>
       </td>
       <td class="number">
         <strong>{percent(share)}</strong>

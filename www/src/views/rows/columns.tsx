@@ -15,6 +15,12 @@ const TABLES = {
   table: ["total", "self", "dso"],
   compared: ["change", "before", "after", "dso", "certainty"],
   beside: [],
+  lines: ["share", "self"],
+  instructions: ["share", "self", "line"],
+  blocks: ["share", "times", "mispredicted", "cycles"],
+  source: [],
+  assembly: [],
+  ledger: ["status", "id"],
 } as const satisfies Record<string, readonly string[]>;
 
 export type Table = keyof typeof TABLES;
@@ -24,8 +30,11 @@ type Column = (typeof TABLES)[Table][number];
 const LEAST = 40;
 const MOST = 400;
 
-/** What of a table the user may give to one column at most: names are to keep some of it. */
-const MOST_SHARE: Partial<Record<Column, string>> = { dso: "35%" };
+/**
+ * What of a table the user may give to one column at most: names are to keep some of it. Cells of HTML's tables take no share
+ * of the table in a sum, but of what is around it.
+ */
+const MOST_SHARE: Partial<Record<Column, string>> = { dso: "35%", status: "25cqi", id: "45cqi" };
 const MOST_OF_NUMBERS = "16%";
 
 const keyOf = (table: Table, column: Column): string => `column.${table}.${column}`;
@@ -49,6 +58,11 @@ export function chosenWidths(table: Table): Record<string, string> {
   return chosen;
 }
 
+/** Whether the user chose it: then what is in it may take all of it. */
+export function hasChosenWidth(table: Table, column: Column): boolean {
+  return (widths.get(keyOf(table, column))?.value ?? 0) > 0;
+}
+
 export interface ColumnProps {
   /** What stands above the column. */
   words: string;
@@ -59,13 +73,20 @@ export interface ColumnProps {
 
 interface Props extends ColumnProps {
   sort?: "ascending" | "descending" | "none";
+  /** What the words leave open. */
+  title?: string;
+  /** On which side of the column names are, that give or take the difference: behind numbers, before all others. */
+  names?: "before" | "behind";
+  /** Of a table of HTML. */
+  as?: "th";
   /** Instead of the words, where there is more to them. */
   children?: ComponentChildren;
 }
 
-/** The head of a column, with the line that resizes it: on the side away from the names, which give or take the difference. */
-export function ColumnHead({ words, kind, of, sort, children }: Props): JSX.Element {
-  const head = useRef<HTMLSpanElement>(null);
+/** The head of a column, with the line that resizes it: on the side towards the names. */
+export function ColumnHead({ words, kind, of, sort, title, as, children, ...others }: Props): JSX.Element {
+  const head = useRef<HTMLTableCellElement>(null);
+  const { names = kind === "number" ? "behind" : "before" } = others;
   const key = of && keyOf(of.table, of.column);
   const chosen = key && widths.get(key);
   const resize = (px: number): void => {
@@ -78,19 +99,30 @@ export function ColumnHead({ words, kind, of, sort, children }: Props): JSX.Elem
   if (chosen) {
     void chosen.value;
   }
-  return (
-    <span ref={head} role="columnheader" class={kind} aria-label={words} aria-sort={sort}>
+  const within = (
+    <>
       {children ?? words}
       {chosen && (
         <Splitter
           label={`Width of ${words}`}
-          edge={kind === "number" ? "right" : "left"}
+          edge={names === "behind" ? "right" : "left"}
           size={() => Math.round(head.current?.offsetWidth ?? LEAST)}
           least={LEAST}
           most={MOST}
           onResize={resize}
         />
       )}
+    </>
+  );
+  const classes = ["column-head", kind, of?.column].filter((each) => each !== undefined).join(" ");
+  const shared = { ref: head, class: classes, title, "aria-label": words, "aria-sort": sort };
+  return as === "th" ? (
+    <th scope="col" {...shared}>
+      {within}
+    </th>
+  ) : (
+    <span role="columnheader" {...shared}>
+      {within}
     </span>
   );
 }

@@ -6,6 +6,7 @@ import { query } from "../../../state/app.ts";
 import { count, countSamples, percent } from "../../../state/format.ts";
 import { showFunction } from "../../find_function.ts";
 import { ForcedMark, spokenName } from "../../forced_name.tsx";
+import { ColumnHead } from "../../rows/columns.tsx";
 import { share } from "../../words.ts";
 import type { BlockRow } from "./blocks.ts";
 import { blockAt, markedRows, placeOfRow } from "./blocks.ts";
@@ -91,26 +92,29 @@ function Blocks({ of, name }: { of: BranchBlocks; name: string }): JSX.Element {
 function Head(): JSX.Element {
   return (
     <>
-      <span
-        role="columnheader"
-        class="number block-share"
+      <ColumnHead
+        words="Share"
+        kind="number"
         title="Of blocks: share of all times that blocks of the function ran. Below: of the block"
-      >
-        Share
-      </span>
+        of={{ table: "blocks", column: "share" }}
+      />
       <span aria-hidden="true" />
-      <span role="columnheader" class="number self">
-        Times
-      </span>
-      <span role="columnheader" title="Below each block how it was left">
-        Basic block
-      </span>
-      <span role="columnheader" class="number" title="Share of the times that the branch was taken">
-        Mispred.
-      </span>
-      <span role="columnheader" class="number cycles" title="Average from the branch before to the one that ends the block">
-        Cycles
-      </span>
+      <ColumnHead words="Times" kind="number" of={{ table: "blocks", column: "times" }} />
+      <ColumnHead words="Basic block" title="Below each block how it was left" />
+      <ColumnHead
+        words="Mispred."
+        kind="number"
+        names="before"
+        title="Share of the times that the branch was taken"
+        of={{ table: "blocks", column: "mispredicted" }}
+      />
+      <ColumnHead
+        words="Cycles"
+        kind="number"
+        names="before"
+        title="Average from the branch before to the one that ends the block"
+        of={{ table: "blocks", column: "cycles" }}
+      />
     </>
   );
 }
@@ -123,13 +127,13 @@ function Cells({ row, all, heaviest }: { row: BlockRow; all: number; heaviest: n
   const { taken, mispredicted } = row.kind === "way" ? row.way : isBlock ? block : { taken: 0, mispredicted: 0 };
   return (
     <>
-      <span role="gridcell" class={step >= 4 ? "number block-share strong" : "number block-share"}>
+      <span role="gridcell" class={step >= 4 ? "number share strong" : "number share"}>
         {percent(part)}
       </span>
       <span class={isBlock ? "hot-bar" : ""} aria-hidden="true">
         {isBlock && <span class={`hot-${step}`} style={{ width: `${share(times, heaviest) * 100}%` }} />}
       </span>
-      <span role="gridcell" class="number self">
+      <span role="gridcell" class="number times">
         {count(times)}
       </span>
       <span role="gridcell" class={isBlock ? "code" : "code way"} title={titleOf(row)}>

@@ -4,6 +4,7 @@ import type { Signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { percent } from "../../../state/format.ts";
+import { ColumnHead, chosenWidths } from "../../rows/columns.tsx";
 import { RowsBody, useVirtualRows } from "../../rows/virtual_rows.tsx";
 import { rowAfterKey } from "../../rows/window.ts";
 import { share } from "../../words.ts";
@@ -86,7 +87,7 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
   return (
     <div
       class={`rows hot-grid hot-${columns.replace("-", " with-")}`}
-      style={textColumns === 0 ? {} : { "--text-columns": String(textColumns) }}
+      style={{ ...chosenWidths(columns), ...(textColumns === 0 ? {} : { "--text-columns": String(textColumns) }) }}
       role="grid"
       tabIndex={0}
       ref={list.scroller}
@@ -126,16 +127,12 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
 }
 
 /** The cells above what all rows have. */
-export function HeatHead(): JSX.Element {
+export function HeatHead({ table }: { table: "lines" | "instructions" }): JSX.Element {
   return (
     <>
-      <span role="columnheader" class="number" title="Share of the function's own code">
-        Share
-      </span>
+      <ColumnHead words="Share" kind="number" title="Share of the function's own code" of={{ table, column: "share" }} />
       <span aria-hidden="true" />
-      <span role="columnheader" class="number self" title="Share of what is shown">
-        Self
-      </span>
+      <ColumnHead words="Self" kind="number" title="Share of what is shown" of={{ table, column: "self" }} />
     </>
   );
 }

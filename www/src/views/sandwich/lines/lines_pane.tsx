@@ -6,6 +6,7 @@ import { statusDetail } from "../../../ledger/status.tsx";
 import type { HotInstruction, HotLine, HotLines, SandwichFacts } from "../../../session/types.ts";
 import { dsos, info } from "../../../state/app.ts";
 import { countSamples, percent } from "../../../state/format.ts";
+import { ColumnHead } from "../../rows/columns.tsx";
 import { functionsTable } from "../../rows/functions_model.ts";
 import { share } from "../../words.ts";
 import { HeatCells, HeatGrid, HeatHead } from "./heat_grid.tsx";
@@ -65,8 +66,8 @@ function Lines({ answer, name }: { answer: HotLines; name: string }): JSX.Elemen
       }}
       head={
         <>
-          <HeatHead />
-          <span role="columnheader">Line</span>
+          <HeatHead table="lines" />
+          <ColumnHead words="Line" />
         </>
       }
       cells={(row) => (
@@ -95,11 +96,9 @@ function Instructions({ answer, name }: { answer: HotLines; name: string }): JSX
       }}
       head={
         <>
-          <HeatHead />
-          <span role="columnheader">Instruction</span>
-          <span role="columnheader" class="number line">
-            Line
-          </span>
+          <HeatHead table="instructions" />
+          <ColumnHead words="Instruction" />
+          <ColumnHead words="Line" kind="number" names="before" of={{ table: "instructions", column: "line" }} />
         </>
       }
       cells={(row) => (
