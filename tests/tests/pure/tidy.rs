@@ -306,6 +306,27 @@ fn the_page_builds_no_markup_from_text() {
     never(&sources("www/src", &[".ts", ".tsx"]), &words, "text becomes markup or code");
 }
 
+#[test]
+fn text_has_the_sizes_of_the_scale() {
+    let mut found = Vec::new();
+    let mut sheets = sources("www/src", &[".css"]);
+    sheets.retain(|(file, _)| !file.ends_with("source.css"));
+    for (file, sheet) in sheets {
+        for part in sheet.split(['{', '}', ';']) {
+            let declaration = part.rsplit("*/").next().unwrap_or_default().trim();
+            let Some((property, value)) = declaration.split_once(':') else { continue };
+            let is_size = matches!(property, "font" | "font-size");
+            // A percentage is of all text: that of the root.
+            let is_on_scale =
+                value.contains("var(--text-") || value.ends_with("inherit") || value.ends_with('%');
+            if is_size && !is_on_scale {
+                found.push(format!("{file}: {declaration}"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "not of tokens.css:\n{}", found.join("\n"));
+}
+
 /// A file that has grown past this is several things, and wants to be several files.
 const LONGEST_FILE: usize = 700;
 
