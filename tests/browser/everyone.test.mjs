@@ -180,8 +180,11 @@ describe("a21 everyone", () => {
           const { page } = tab;
           const all = {};
           const look = async (state) => {
-            const found = await tab.findings();
-            if (found.length > 0) all[state] = found;
+            // WCAG 2.5.8: targets of 24 pixels, or with as much room around them.
+            const found = await tab.findings({ "target-size": { enabled: true } });
+            // What is behind a panel is no target while that is open.
+            const own = found.filter((each) => !each.includes("partially obscured"));
+            if (own.length > 0) all[state] = own;
           };
           /** With something open that Esc closes. */
           const within = async (state, button) => {
@@ -206,7 +209,7 @@ describe("a21 everyone", () => {
           await page.locator(".search-panel").getByText("Nothing named “no such name”").waitFor();
           await look("nothing found");
           await page.keyboard.press("Escape");
-          for (const { key } of [{ key: "6" }, { key: "4" }, { key: "3" }, { key: "2" }]) {
+          for (const key of ["6", "5", "4", "3", "2", "1"]) {
             await page.keyboard.press(key);
             await tab.settled();
             await look(`view ${key}`);

@@ -367,12 +367,12 @@ export class Tab {
   }
 
   /** What axe finds serious or critical, in words: rule, and where. For a tab opened with `initPath: axe`. */
-  async findings() {
+  async findings(rules = {}) {
     await this.settled();
-    const violations = await this.page.evaluate(async () => {
-      const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+    const violations = await this.page.evaluate(async (rules) => {
+      const { violations } = await window.axe.run(document, { resultTypes: ["violations"], rules });
       return violations;
-    });
+    }, rules);
     return violations
       .filter(({ impact }) => impact === "serious" || impact === "critical")
       .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`));
