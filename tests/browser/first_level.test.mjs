@@ -158,6 +158,17 @@ describe("idle", () => {
       .filter({ hasText: "worker-5" })
       .getByRole("button", { name: /^Remove/ })
       .click();
+    // A search finds it too, as no function is called so.
+    await page.keyboard.press("/");
+    await page.keyboard.type("worker-50");
+    await page.locator(".search-panel").getByText("No function matches “worker-50”, but 1 process does.").waitFor();
+    await page.keyboard.press("Enter");
+    await showing(2);
+    await page
+      .locator(".filter-chip")
+      .filter({ hasText: "worker-50" })
+      .getByRole("button", { name: /^Remove/ })
+      .click();
     await page.getByRole("button", { name: "CPUs all 2" }).click();
     const field = page.getByRole("textbox", { name: /^Only these CPUs/ });
     // Every second sample of each process is on CPU 1.

@@ -12,7 +12,11 @@ import { stepFound, stepSearch, within } from "../state/search.ts";
 import { speak } from "../state/toasts.ts";
 import { narrow } from "../state/width.ts";
 import { unnamedWords } from "../ledger/state.ts";
+import { eventTasks } from "../state/event_tasks.ts";
+import { setTasks } from "../views/query_steps.ts";
 import { focusView } from "./focus_view.ts";
+import type { Found } from "./found_tasks.ts";
+import { countedTasks, meant } from "./found_tasks.ts";
 import { activeFound, FOUND, FoundList, foundSome } from "./FoundList.tsx";
 import { Icon } from "./icons.tsx";
 import { activeOption, LIST, Palette, paletteKey, resetPalette } from "./Palette.tsx";
@@ -174,8 +178,11 @@ function onKey(event: KeyboardEvent): void {
   } else if (event.key === "Enter") {
     // What the arrows went to is chosen, and seen once the list is gone.
     const isChosen = listed.peek() && searchStep.peek() >= 0;
+    const found = tasks.peek();
     listed.value = false;
-    if (!isChosen) {
+    if (found !== null) {
+      showTasks(found);
+    } else if (!isChosen) {
       stepFound(event.shiftKey ? -1 : 1);
     }
   } else if (search.peek() !== "" && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
@@ -277,14 +284,45 @@ function Panel(): JSX.Element | null {
   return result !== null && result.functions === 0 && (within.value?.count ?? 0) === 0 ? <NoMatches /> : null;
 }
 
+/** Processes or threads that are called so, where no function is. */
+const tasks = computed(() => {
+  const text = search.value.trim().toLowerCase();
+  const isMeant = text !== "" && searchResult.value?.functions === 0 && (within.value?.count ?? 0) === 0;
+  return isMeant ? meant(eventTasks.value?.processes ?? [], text) : null;
+});
+
+function showTasks(only: Found): void {
+  search.value = "";
+  setTasks(only);
+  closeField();
+}
+
+/** "No function matches “worker-5”, but 1 process does." */
+function noneWords(found: Found | null): string {
+  if (found === null) {
+    return `Nothing named “${search.value}”.`;
+  }
+  const does = found.processes.length + found.threads.length === 1 ? "does" : "do";
+  return `No function matches “${search.value}”, but ${countedTasks(found)} ${does}.`;
+}
+
 function NoMatches(): JSX.Element {
   const result = searchResult.value;
-  const text = [`Nothing named “${search.value}”.`, unnamedWords.value].join(" ").trim();
+  const found = tasks.value;
+  const text = [noneWords(found), unnamedWords.value].join(" ").trim();
   // The same words after another search are said again, which a status of its own would not do.
   useEffect(() => speak(text), [result, text]);
   return (
     <div class="search-panel" id="search-panel">
       <p>{text}</p>
+      {found !== null && (
+        <p>
+          <button type="button" class="link" onClick={() => showTasks(found)}>
+            Show only {countedTasks(found)}
+          </button>{" "}
+          <kbd>Enter</kbd>
+        </p>
+      )}
       {unnamedWords.value !== "" && (
         <button
           type="button"

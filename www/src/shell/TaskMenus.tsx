@@ -8,7 +8,8 @@ import { eventTasks } from "../state/event_tasks.ts";
 import { count, percent } from "../state/format.ts";
 import { setCpus, setTasks, toggleCpu, toggleProcess, toggleThread } from "../views/query_steps.ts";
 import { share } from "../views/words.ts";
-import { cpusOf, has, listed as listedOf, meant } from "./found_tasks.ts";
+import type { Found } from "./found_tasks.ts";
+import { countedTasks, cpusOf, has, listed as listedOf, meant } from "./found_tasks.ts";
 import { useGradual } from "./gradual.tsx";
 import { Icon } from "./icons.tsx";
 import { Popover } from "./Popover.tsx";
@@ -147,7 +148,7 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
           onChoose={() => setTasks({ processes: [], threads: [] })}
         />
       ) : (
-        <AllRow label={`Only ${counted(only)}`} keys="Enter" isOn={isChosen(only)} onChoose={() => setTasks(only)} />
+        <AllRow label={`Only ${countedTasks(only)}`} keys="Enter" isOn={isChosen(only)} onChoose={() => setTasks(only)} />
       )}
       <ul class="tasks-list" aria-label="Processes">
         {listed.slice(0, shown).map((process) => (
@@ -168,16 +169,7 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
   );
 }
 
-type Tasks = Parameters<typeof setTasks>[0];
-
-/** "1 process", "12 threads" */
-function counted({ processes, threads }: Tasks): string {
-  const [many, one, several] =
-    processes.length > 0 ? [processes.length, "process", "processes"] : [threads.length, "thread", "threads"];
-  return `${count(many)} ${many === 1 ? one : several}`;
-}
-
-function isChosen({ processes, threads }: Tasks): boolean {
+function isChosen({ processes, threads }: Found): boolean {
   const same = (some: readonly number[], others: readonly number[]): boolean =>
     some.length === others.length && some.every((each) => others.includes(each));
   return same(processes, query.value.processes) && same(threads, query.value.threads);

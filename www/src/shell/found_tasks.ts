@@ -1,8 +1,9 @@
-// What the fields of the menus of processes and CPUs stand for.
+// What the fields of the menus of processes and CPUs stand for, and a search that finds no function.
 
 import type { ProcessRow, Query, ThreadRow } from "../session/types.ts";
+import { counted } from "../state/format.ts";
 
-type Found = Pick<Query, "processes" | "threads">;
+export type Found = Pick<Query, "processes" | "threads">;
 type Process = Pick<ProcessRow, "pid" | "name"> & { threads: readonly Pick<ThreadRow, "tid" | "name">[] };
 
 /** Whether a name has the text in it, or a number begins with it; an empty one is everywhere. */
@@ -35,6 +36,11 @@ export function meant(processes: readonly Process[], text: string): Found | null
     }
   }
   return null;
+}
+
+/** "1 process", "12 threads" */
+export function countedTasks({ processes, threads }: Found): string {
+  return processes.length > 0 ? counted(processes.length, "process", "processes") : counted(threads.length, "thread", "threads");
 }
 
 /** The CPUs of "0-3, 8" that there are; null for what says no numbers, or none of these. */

@@ -20,6 +20,7 @@ const TABLES = {
   blocks: ["share", "times", "mispredicted", "cycles"],
   source: [],
   assembly: [],
+  "assembly-bytes": [],
   ledger: ["status", "id"],
 } as const satisfies Record<string, readonly string[]>;
 
