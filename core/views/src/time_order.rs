@@ -11,7 +11,8 @@
 //! machine may miss some.
 //!
 //! Neighbours whose stacks begin alike share boxes. What is too narrow is folded with its
-//! neighbours of the same caller, so the number of boxes is bounded by the width and the depth. The
+//! neighbours of the same caller, so the number of boxes is bounded by the width and the depth. What has
+//! gaps around it has no neighbours: its outermost call is drawn as wide as a pixel at least. The
 //! samples of the window are gone through once, each for as many levels as it differs from the one
 //! before it; nothing is kept between two questions.
 
@@ -373,22 +374,33 @@ impl<'a> Pieces<'a> {
     }
 
     fn put(&mut self, row: usize, piece: Piece) {
-        if self.is_wide(&piece) {
-            self.end_narrow(row);
-            self.rows[row].pieces.push(piece);
-            return;
-        }
+        let is_wide = self.is_wide(&piece);
+        // Gaps are between outermost calls alone.
+        let least = if row == 0 { self.least_length() } else { 0 };
         match &mut self.rows[row].narrow {
-            Some(narrow) if narrow.end == piece.start => {
+            Some(narrow)
+                if !is_wide
+                    && piece.start <= narrow.end.max(narrow.start.saturating_add(least)) =>
+            {
                 narrow.end = piece.end;
                 narrow.count = narrow.count.saturating_add(1);
                 narrow.total.add(piece.total);
                 narrow.own.add(piece.own);
             }
-            _ => {
+            Some(narrow) => {
+                narrow.end = narrow.end.max(narrow.start.saturating_add(least).min(piece.start));
                 self.end_narrow(row);
-                self.rows[row].narrow = Some(piece);
+                self.keep(row, piece, is_wide);
             }
+            None => self.keep(row, piece, is_wide),
+        }
+    }
+
+    fn keep(&mut self, row: usize, piece: Piece, is_wide: bool) {
+        let Row { pieces, narrow } = &mut self.rows[row];
+        match is_wide {
+            true => pieces.push(piece),
+            false => *narrow = Some(piece),
         }
     }
 
@@ -400,6 +412,12 @@ impl<'a> Pieces<'a> {
         }
     }
 
+    /// How long what stands alone is drawn: as long as a pixel shows, as half of one may fall between two.
+    fn least_length(&self) -> u64 {
+        let width = self.min_width.max(1.0);
+        ((width / self.scale.pixels_per_nano).ceil() as u64).saturating_add(1)
+    }
+
     fn is_wide(&self, piece: &Piece) -> bool {
         self.scale.edges(piece.start, piece.end).width() >= self.min_width
     }
@@ -407,7 +425,12 @@ impl<'a> Pieces<'a> {
     /// All rows as boxes, with the samples of each box; `None` if no sample was met. The first row
     /// is the thread.
     fn write(mut self, mut boxes: Boxes<'_>, thread: &str) -> Option<(FlameGraph, Vec<u64>)> {
-        let (start, end) = self.bounds?;
+        let (start, mut end) = self.bounds?;
+        let least = self.least_length();
+        if let Some(narrow) = self.rows.first_mut().and_then(|row| row.narrow.as_mut()) {
+            narrow.end = narrow.end.max(narrow.start.saturating_add(least));
+            end = end.max(narrow.end);
+        }
         self.end_narrow(0);
         let edges = self.scale.edges(start, end);
         let content = BoxContent {

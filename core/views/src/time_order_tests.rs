@@ -138,13 +138,17 @@ fn where_nothing_was_sampled_is_a_gap() {
 #[test]
 fn a_thread_that_hardly_runs_is_not_drawn_as_if_it_did() {
     let busy = (0..100).map(|i| format!("{} busy: A 1", 1000 + i * 10));
-    let rare = ["1000 rare: B 1".to_owned(), "1900 rare: B 1".to_owned()];
+    let rare = [1000, 1041, 1900].map(|at| format!("{at} rare: B 1"));
     let mut all: Vec<_> = busy.chain(rare).collect();
     all.sort_by_key(|line| line[..4].to_owned());
     let stacks = timed(&all.join("\n"));
     assert_eq!(usual_distance(&stacks.profile, 0), 10);
     let rare = Window { thread: 2, ..window(0, 1000) };
-    check(&stacks, &ungrouped(), &rare, "rare 2 0-910 2\n? 0-10 1, ? 900-910 1");
+    check(&stacks, &ungrouped(), &rare, "rare 2 0-910 3\n? 0-10 1, ? 41-51 1, ? 900-910 1");
+    // However far away it is seen from, it is seen.
+    let narrow = |min_width| Window { min_width, ..rare.clone() };
+    check(&stacks, &ungrouped(), &narrow(19.0), "rare 2 0-920 3\n? 0-20 1, ? 41-61 1, ? 900-920 1");
+    check(&stacks, &ungrouped(), &narrow(41.0), "rare 2 0-942 3\n(2) 0-51 2, B 900-942 1");
 }
 
 #[test]
