@@ -145,13 +145,14 @@ function paintRuler(ctx: CanvasRenderingContext2D, scene: Scene, palette: TimePa
     // Cut off, "60 s" would read "6".
     if (x + LABEL_INSET * ratio + ctx.measureText(label).width <= ctx.canvas.width) {
       ctx.fillStyle = palette.quiet;
-      ctx.fillText(label, x + LABEL_INSET * ratio, height / 2);
+      // Above the marks.
+      ctx.fillText(label, x + LABEL_INSET * ratio, height / 2 - (MARK_HEIGHT / 4) * textScale * ratio);
     }
   }
   paintMarks(ctx, scene, palette);
 }
 
-/** Triangles that point at their time; what was lost lies over the rest. */
+/** Triangles that point at their time, one for those that would cover each other; what was lost lies over the rest. */
 function paintMarks(ctx: CanvasRenderingContext2D, scene: Scene, palette: TimePalette): void {
   const { marks, ratio, textScale, sizes } = scene;
   if (!marks) {
@@ -162,9 +163,11 @@ function paintMarks(ctx: CanvasRenderingContext2D, scene: Scene, palette: TimePa
   for (const isLost of [false, true]) {
     ctx.fillStyle = isLost ? palette.lost : palette.quiet;
     ctx.beginPath();
+    let free = -half;
     for (let mark = 0; mark < marks.time.length; mark++) {
       const x = snap(xOf(marks.time[mark] as number, scene.window, scene.width), ratio);
-      if ((marks.kind[mark] === MARK.lost) === isLost && x >= -half && x <= ctx.canvas.width) {
+      if ((marks.kind[mark] === MARK.lost) === isLost && x >= free && x <= ctx.canvas.width) {
+        free = x + 2 * half;
         ctx.moveTo(x - half, bottom - height);
         ctx.lineTo(x + half, bottom - height);
         ctx.lineTo(x, bottom);
