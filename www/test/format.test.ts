@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { timeLeft } from "../src/state/tasks.ts";
-import { above, bytes, bytesOf, count, largestRemainder, percent, seconds, shortId, weight } from "../src/state/format.ts";
+import {
+  above,
+  bytes,
+  bytesOf,
+  count,
+  duration,
+  largestRemainder,
+  percent,
+  seconds,
+  shortId,
+  weight,
+} from "../src/state/format.ts";
 
 test("largest remainder adds up to 100.0 for any parts", () => {
   assert.deepEqual(largestRemainder([1, 1, 1]), [33.4, 33.3, 33.3]);
@@ -50,6 +61,9 @@ test("counts, sizes and times", () => {
   assert.equal(bytesOf(6.1e6, 13.2e6), "6.1 of 13.2 MB");
   assert.equal(bytesOf(6.1e6, undefined), "6.1 MB");
   assert.equal(seconds(21.6e9), "21.60 s");
+  assert.equal(duration({ start: 1e9, end: 22.6e9 }), "21.60 s");
+  assert.equal(duration({ start: 1e9, end: 1e9 + 1.607e6 }), "1.61 ms");
+  assert.equal(duration({ start: 1e9, end: 1e9 }), "0 ns");
 });
 
 test("what is above a threshold is at least what is said of it", () => {

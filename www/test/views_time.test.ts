@@ -6,7 +6,8 @@ import type { LaidOutGraph } from "../src/views/flame/stage.ts";
 import { NO_BOX } from "../src/views/flame/hit_test.ts";
 import { spanOf } from "../src/views/time_order/time_host.ts";
 import { spokenBox, timeMirrorItems } from "../src/views/time_order/time_mirror.ts";
-import { length, timeSpan } from "../src/views/time_order/time_words.ts";
+import { length } from "../src/state/format.ts";
+import { timeSpan } from "../src/views/time_order/time_words.ts";
 
 test("lengths have three figures and the unit that fits", () => {
   assert.deepEqual([850, 1_500, 12_340, 106_000_000, 1_204_000_000, 90e9].map(length), [

@@ -10,7 +10,7 @@ import { shareOpen } from "../share/links.ts";
 import type { FidelityInfo, ProfileInfo } from "../session/types.ts";
 import { coverage, dock, dockOpen, forcedRows, info, ledgerFull, opened } from "../state/app.ts";
 import { withKey } from "../state/commands.ts";
-import { above, bytes, count, countSamples, percent, seconds } from "../state/format.ts";
+import { above, bytes, count, countSamples, duration, percent } from "../state/format.ts";
 import { progressShare, shownTask } from "../state/tasks.ts";
 import { ProgressBar } from "./Bar.tsx";
 import { Logo } from "./icons.tsx";
@@ -93,7 +93,7 @@ function factsOf({ host, time, samples, fidelity }: ProfileInfo): { kind: string
     { kind: "host", text: host.hostname },
     { kind: "kernel", text: host.os_release === null ? null : `Linux ${host.os_release}` },
     { kind: "cpus", text: host.cpus === null ? null : `${count(host.cpus)} ${host.cpus === 1 ? "CPU" : "CPUs"}` },
-    { kind: "time", text: time.start === null || time.end === null ? null : seconds(time.end - time.start) },
+    { kind: "time", text: time.start === null || time.end === null ? null : duration({ start: time.start, end: time.end }) },
     // Where there is no coverage meter, which has it below otherwise. What does not fit ends the line.
     { kind: "kept", text: fidelity === null ? null : describeKept(fidelity) },
     { kind: "samples", text: countSamples(samples) },

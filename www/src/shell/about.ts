@@ -1,7 +1,7 @@
 // What a recording says of itself beyond what the top bar has room for.
 
 import type { ProfileInfo } from "../session/types.ts";
-import { bytes, count, seconds } from "../state/format.ts";
+import { bytes, count, duration } from "../state/format.ts";
 
 export interface Fact {
   name: string;
@@ -16,7 +16,7 @@ export function factsOf(profile: ProfileInfo): Fact[] {
     ["Recorder", recorder.version],
     ["Command", host.cmdline.join(" ")],
     ["Started", time.wall_start],
-    ["Duration", time.start === null || time.end === null ? null : seconds(time.end - time.start)],
+    ["Duration", time.start === null || time.end === null ? null : duration({ start: time.start, end: time.end })],
     ["Clock", recorder.clock],
     ["Host", host.hostname],
     ["Kernel", host.os_release],

@@ -57,6 +57,27 @@ export function seconds(nanoseconds: number): string {
   return `${(nanoseconds / 1e9).toFixed(nanoseconds < 100e9 ? 2 : 1)} s`;
 }
 
+const LENGTHS = [
+  { unit: 1e9, name: "s" },
+  { unit: 1e6, name: "ms" },
+  { unit: 1e3, name: "µs" },
+] as const;
+
+/** "106 ms", "1.20 s", "850 ns" from nanoseconds, with three digits. */
+export function length(nanoseconds: number): string {
+  const step = LENGTHS.find(({ unit }) => nanoseconds >= unit);
+  if (step === undefined) {
+    return `${Math.round(nanoseconds)} ns`;
+  }
+  const value = nanoseconds / step.unit;
+  return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${step.name}`;
+}
+
+/** How long a recording took: "21.60 s", "1.61 ms". */
+export function duration({ start, end }: { start: number; end: number }): string {
+  return end - start < 1e9 ? length(end - start) : seconds(end - start);
+}
+
 /** A weight in its event's own unit: "19.3 G cycles", "7.48 s" where the unit is time. */
 export function weight(value: number, event: string): string {
   if (isTime(event)) {
