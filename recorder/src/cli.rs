@@ -20,7 +20,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub use annotate::{AnnotateArgs, AnnotatedPart};
 pub use diff::{DiffArgs, DiffBasis, DiffSort};
 pub use filter::{FilterArgs, TimeSpan};
-pub use report::{ReportArgs, SortKey};
+pub use report::{ReportArgs, ReportField, ReportFields, SortKey};
 pub use script::{BranchField, ScriptArgs, ScriptField};
 pub use share::{LinkContentArgs, LinkTimes, ShareArgs};
 

@@ -171,7 +171,16 @@ fn answers(mut session: Session) -> String {
             search: String::from("e"),
         };
         texts.push(format!("{:?}", session.time_order(&query, &window)));
-        let keys = [Key::Comm, Key::Pid, Key::Tid, Key::Cpu, Key::Dso, Key::File, Key::Function];
+        let keys = [
+            Key::Comm,
+            Key::Pid,
+            Key::Tid,
+            Key::Cpu,
+            Key::Dso,
+            Key::File,
+            Key::Line,
+            Key::Function,
+        ];
         texts.push(format!("{:?}", session.breakdown(&query, Measure::Period, &keys, order, 100)));
         let keys = AccessKey::ALL.map(Key::Access);
         texts.push(format!("{:?}", session.breakdown(&query, Measure::Cost, &keys, order, 100)));

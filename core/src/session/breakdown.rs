@@ -1,4 +1,6 @@
-//! Samples by task, CPU, DSO, file and function: `perftab report --sort`.
+//! Samples by task, CPU, DSO, file, line and function: `perftab report --sort`.
+
+use std::num::NonZeroU32;
 
 use perftab_names::Provenance;
 use perftab_perfdata::decode::data_source::page_size_text;
@@ -8,6 +10,7 @@ use perftab_views::breakdown::{self, Key, Measure, Observed, Row, Value};
 use perftab_views::data_access::{AccessKey, AccessNames, AccessValue};
 use perftab_views::filter::Filter;
 use perftab_views::functions::{FunctionKey, FunctionOrder, SortDirection};
+use perftab_views::hot_lines::SourceLine;
 use perftab_views::{Direction, Group, Query};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -51,6 +54,13 @@ pub enum Cell {
     Address(Key, u64),
     /// A name or path.
     Text(Key, String),
+    /// A line of source; in JSON as `file:line`.
+    Line {
+        /// Path of its file.
+        file: String,
+        /// Counted from 1.
+        line: NonZeroU32,
+    },
     /// A function.
     Function {
         /// Its name; null if there is none.
@@ -84,7 +94,8 @@ impl Session {
         let data = &*self.data.names.clone().unwrap_or_default();
         let (profile, symbols, tree, ends) = self.parts_and_ends(&query);
         let filter = Filter::new(profile, &query);
-        let observed = Observed { profile, symbols, data, tree, ends };
+        let inlines = query.inlines;
+        let observed = Observed { profile, symbols, data, tree, ends, inlines };
         let rows = breakdown::rows(observed, &filter, measure, keys);
         let whole = || rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.self_sum.weight));
         let cost = (measure == Measure::Cost).then(whole);
@@ -104,6 +115,9 @@ impl Session {
                 Value::Cpu(number) => Cell::Number(key, number.into()),
                 Value::Dso(dso) => text(&self.profile.dsos.get(dso).path),
                 Value::File(file) => text(self.symbols.file(file)),
+                Value::Line(SourceLine { file: Some(file), line: Some(line) }) => {
+                    Cell::Line { file: printable(self.symbols.file(file)).into_owned(), line }
+                }
                 Value::Function(function) => {
                     let function = self.symbols.function(function);
                     let name = function.name.map(|name| printable(name).into_owned());
@@ -112,7 +126,7 @@ impl Session {
                     Cell::Function { name, address, forced }
                 }
                 Value::Access(value) => self.access_cell(data, key, value, row),
-                Value::Nothing => Cell::Nothing(key),
+                Value::Line(_) | Value::Nothing => Cell::Nothing(key),
             }
         };
         BreakdownRow {
@@ -183,6 +197,9 @@ impl Serialize for BreakdownRow {
                     map.serialize_entry(key.name(), &format!("{address:#x}"))?;
                 }
                 Cell::Text(key, text) => map.serialize_entry(key.name(), text)?,
+                Cell::Line { file, line } => {
+                    map.serialize_entry(Key::Line.name(), &format!("{file}:{line}"))?;
+                }
                 Cell::Function { name, address, forced } => {
                     map.serialize_entry(Key::Function.name(), name)?;
                     let address = address.map(|address| format!("{address:x}"));

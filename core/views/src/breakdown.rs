@@ -1,20 +1,25 @@
-//! Samples broken down by what they were of: task, CPU, DSO, file, function, memory access, in any
+//! Samples broken down by what they were of: task, CPU, DSO, file, line, function, memory access, in any
 //! combination.
 //!
 //! A row is what has the same value for each key. Keys of tasks, CPUs and accesses are those of the sample;
 //! keys of code are those of each of its frames, so a sample ends in one row, and counts once in each
 //! row that one of its frames is in. These are the sums that `perf report --sort` prints.
+//!
+//! A call node is of several lines. So where lines are asked for, each stack is gone through beside the call nodes
+//! that it ends in: of each of these its line is that of the next frame of its function.
 
 use perftab_perfdata::map::Map;
 
-use perftab_names::{FileId, FunctionId, Symbols};
-use perftab_profile::{DsoId, Profile, StringId, ThreadId};
+use perftab_names::{FileId, FunctionId, Level, Symbols};
+use perftab_profile::{DsoId, Profile, StackId, StringId, ThreadId};
 
-use crate::call_tree::{CallNodeId, CallTree};
+use crate::Inlines;
+use crate::call_tree::{CallNodeId, CallTree, Label};
 use crate::data_access::{AccessKey, AccessNames, AccessValue};
 use crate::ends::Ends;
 use crate::filter::Filter;
 use crate::grouped::FilesOfFunctions;
+use crate::hot_lines::SourceLine;
 use crate::label::Labels;
 use crate::weights::Sum;
 
@@ -33,6 +38,8 @@ pub enum Key {
     Dso,
     /// The source file of a frame's function.
     File,
+    /// The line of source that a frame is at.
+    Line,
     /// The function of a frame, or its address.
     Function,
     /// What the memory access was.
@@ -58,6 +65,7 @@ impl Key {
             Self::Cpu => "cpu",
             Self::Dso => "dso",
             Self::File => "file",
+            Self::Line => "srcline",
             Self::Function => "name",
             Self::Access(key) => key.name(),
         }
@@ -66,7 +74,7 @@ impl Key {
     fn subject(self) -> KeySubject {
         match self {
             Self::Comm | Self::Pid | Self::Tid | Self::Cpu => KeySubject::Task,
-            Self::Dso | Self::File | Self::Function => KeySubject::Code,
+            Self::Dso | Self::File | Self::Line | Self::Function => KeySubject::Code,
             Self::Access(_) => KeySubject::Access,
         }
     }
@@ -95,6 +103,8 @@ pub enum Value {
     Dso(DsoId),
     /// A source file.
     File(FileId),
+    /// A line of source, of which file and number are known.
+    Line(SourceLine),
     /// A function, or an address without a name.
     Function(FunctionId),
     /// Something of a memory access.
@@ -127,6 +137,8 @@ pub struct Observed<'a> {
     pub tree: &'a CallTree,
     /// Where in it samples end.
     pub ends: &'a Ends,
+    /// Whether inlined functions are call nodes in it.
+    pub inlines: Inlines,
 }
 
 /// Breaks the samples that a query takes down by `keys`.
@@ -136,38 +148,47 @@ pub fn rows(
     measure: Measure,
     keys: &[Key],
 ) -> Vec<Row> {
-    let Observed { profile, symbols, data, tree, ends } = observed;
+    let Observed { profile, symbols, data, tree, ends, .. } = observed;
     let samples = &profile.samples;
     let mut tasks = Tasks::new(profile, keys);
     let mut accesses = Accesses::new(profile, data, keys);
+    let has_lines = keys.contains(&Key::Line);
     // Samples of one task and access that end in one place are added up first: there are far fewer.
-    let mut ended: Map<(u32, u32, CallNodeId), Sum> = Map::new();
+    let mut ended: Map<(u32, u32, CallNodeId, Option<StackId>), Sum> = Map::new();
     let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
     for row in filter.rows().filter(passes) {
         let thread = samples.thread.at(row);
-        if let Some(leaf) = ends.of(thread, samples.stack[row]) {
+        let stack = samples.stack[row];
+        if let Some(leaf) = ends.of(thread, stack) {
             let task = tasks.number(thread, samples.cpu.at(row));
             let sum = match measure {
                 Measure::Period => filter.sum(row),
                 Measure::Cost => Sum { weight: data.cost(profile, row), ..filter.sum(row) },
             };
-            ended.entry((task, accesses.number(row), leaf)).or_default().add(sum);
+            let end = (task, accesses.number(row), leaf, has_lines.then_some(stack));
+            ended.entry(end).or_default().add(sum);
         }
     }
-    let codes = Codes::new(profile, symbols, tree, keys);
+    let mut codes = Codes::new(profile, symbols, tree, keys);
     let mut sums: Map<(u32, u32, u32), (Sum, Sum)> = Map::new();
     // By code: for which of `ended` it was met last.
     let mut met = vec![usize::MAX; codes.tuples.all.len()];
-    for (end, ((task, access, leaf), sum)) in ended.into_iter().enumerate() {
-        let own = codes.of_leaf(leaf);
+    let mut on_path = Vec::new();
+    for (end, ((task, access, leaf, stack), sum)) in ended.into_iter().enumerate() {
+        let mut lines = stack.map(|stack| LinesOfStack::new(observed, stack));
+        let own = codes.of_leaf(leaf, lines.as_mut());
         sums.entry((task, access, own)).or_default().0.add(sum);
         let path = match measure {
             Measure::Period => Some(leaf),
             // perf does not count accesses for callers, and there would be a row for each caller of each.
             Measure::Cost => None,
         };
-        let path = std::iter::successors(path, |&id| tree.parent(id));
-        for code in path.filter_map(|id| codes.of(id)).chain([own]) {
+        on_path.clear();
+        on_path.push(own);
+        let callers = std::iter::successors(path, |&id| tree.parent(id)).skip(1);
+        on_path.extend(callers.filter_map(|id| codes.of(id, lines.as_mut())));
+        for &code in &on_path {
+            met.resize(met.len().max(code as usize + 1), usize::MAX);
             if std::mem::replace(&mut met[code as usize], end) != end {
                 sums.entry((task, access, code)).or_default().1.add(sum);
             }
@@ -271,16 +292,20 @@ impl<'a> Accesses<'a> {
 const NO_CPU: u16 = u16::MAX;
 
 /// What call nodes have for the keys of code.
-struct Codes {
+struct Codes<'a> {
+    tree: &'a CallTree,
+    keys: Vec<Key>,
     tuples: Tuples,
-    /// By call node; `None` for what is no code.
+    /// By call node; `None` for what is no code. As of no line.
     of: Vec<Option<u32>>,
     /// What samples without a frame have.
     none: u32,
+    /// By what is known without the line.
+    with_lines: Map<(u32, SourceLine), u32>,
 }
 
-impl Codes {
-    fn new(profile: &Profile, symbols: &Symbols, tree: &CallTree, keys: &[Key]) -> Self {
+impl<'a> Codes<'a> {
+    fn new(profile: &Profile, symbols: &Symbols, tree: &'a CallTree, keys: &[Key]) -> Self {
         let is_of_code = |key: &Key| key.subject() == KeySubject::Code;
         let keys: Vec<Key> = keys.iter().copied().filter(is_of_code).collect();
         let labels = Labels::new(profile, symbols);
@@ -296,6 +321,7 @@ impl Codes {
                         .function()
                         .and_then(|function| files.as_ref()?.of(function))
                         .map(Value::File),
+                    Key::Line => None,
                     _ => labels.dso(label).map(Value::Dso),
                 };
                 value.unwrap_or(Value::Nothing)
@@ -304,14 +330,67 @@ impl Codes {
             is_code.then(|| tuples.number(keys.iter().map(value).collect()))
         });
         let of = of.collect();
-        Self { tuples, of, none }
+        Self { tree, keys, tuples, of, none, with_lines: Map::new() }
     }
 
-    fn of(&self, id: CallNodeId) -> Option<u32> {
-        self.of[id.0 as usize]
+    /// Call nodes of a path are asked for from the leaf on, if there are lines.
+    fn of(&mut self, id: CallNodeId, lines: Option<&mut LinesOfStack>) -> Option<u32> {
+        let code = self.of[id.0 as usize]?;
+        let Some(line) = lines.and_then(|lines| lines.next_of(self.tree.label(id))) else {
+            return Some(code);
+        };
+        let Self { keys, tuples, with_lines, .. } = self;
+        Some(*with_lines.entry((code, line)).or_insert_with(|| {
+            let of_code = keys.iter().zip(&tuples.all[code as usize]);
+            let value = |(key, value): (&Key, &Value)| match key {
+                Key::Line => Value::Line(line),
+                _ => *value,
+            };
+            let values = of_code.map(value).collect();
+            tuples.number(values)
+        }))
     }
 
-    fn of_leaf(&self, id: CallNodeId) -> u32 {
-        self.of(id).unwrap_or(self.none)
+    fn of_leaf(&mut self, id: CallNodeId, lines: Option<&mut LinesOfStack>) -> u32 {
+        self.of(id, lines).unwrap_or(self.none)
+    }
+}
+
+/// The lines that the frames of a stack are at.
+struct LinesOfStack {
+    /// Of each level of its frames, the innermost first.
+    levels: Vec<(FunctionId, Option<SourceLine>)>,
+    /// The first that was not met yet.
+    next: usize,
+}
+
+impl LinesOfStack {
+    fn new(observed: Observed<'_>, stack: StackId) -> Self {
+        let Observed { profile, symbols, inlines, .. } = observed;
+        let mut levels = Vec::new();
+        for frame in profile.stacks.frames(stack) {
+            // What a link tells of a frame is the line of some call of the function.
+            let is_told = !symbols.came_with_a_link(frame);
+            let line = |level: &Level| {
+                let line = SourceLine { file: level.file, line: level.line };
+                let is_known = is_told && line.file.is_some() && line.line.is_some();
+                (level.function, is_known.then_some(line))
+            };
+            let of_frame = symbols.levels(frame);
+            match inlines {
+                Inlines::Shown => levels.extend(of_frame.iter().rev().map(line)),
+                Inlines::Merged => levels.extend(of_frame.first().map(line)),
+            }
+        }
+        Self { levels, next: 0 }
+    }
+
+    /// That of the next frame of what a call node is called, further out than the last one.
+    fn next_of(&mut self, label: Label) -> Option<SourceLine> {
+        let function = label.function()?;
+        let mut rest = self.levels.iter().enumerate().skip(self.next);
+        let (place, (_, line)) = rest.find(|(_, (it, _))| *it == function)?;
+        self.next = place + 1;
+        *line
     }
 }

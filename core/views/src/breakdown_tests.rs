@@ -1,5 +1,7 @@
 //! Stacks as text → sums by any keys as text, and the facts of one function.
 
+use std::num::NonZeroU32;
+
 use perftab_names::{Inlining, Level, Provenance};
 
 use super::breakdown::{Key, Measure, Observed, Value, rows};
@@ -10,9 +12,12 @@ use super::filter::Filter;
 use super::fixture::{Fixture, fixture, lines, ungrouped};
 use super::function_ref::{DsoRef, FunctionRef};
 use super::functions;
+use super::hot_lines::SourceLine;
+use super::hot_lines_tests::stacks_with_lines;
 use super::sandwich::sum_up;
+use super::step_tests::function;
 use super::transform::Transform;
-use super::{Query, label::Labels};
+use super::{Inlines, Query, label::Labels};
 
 /// `value,value: self total` a line, in the order of the text.
 fn text(stacks: &Fixture, query: &Query, keys: &[Key]) -> String {
@@ -26,12 +31,14 @@ fn text(stacks: &Fixture, query: &Query, keys: &[Key]) -> String {
         Value::Cpu(number) => number.to_string(),
         Value::Dso(dso) => profile.dsos.get(dso).name().to_owned(),
         Value::File(file) => symbols.file(file).to_owned(),
+        Value::Line(SourceLine { line, .. }) => line.map_or(0, NonZeroU32::get).to_string(),
         Value::Function(function) => labels.function_text(function),
         Value::Access(value) => format!("{value:?}"),
         Value::Nothing => "-".to_owned(),
     };
     let data = &AccessNames::default();
-    let observed = Observed { profile, symbols, data, tree: &built.tree, ends: &ends };
+    let (tree, ends, inlines) = (&built.tree, &ends, query.inlines);
+    let observed = Observed { profile, symbols, data, tree, ends, inlines };
     let rows = rows(observed, &filter, Measure::Period, keys);
     let line = |row: &super::breakdown::Row| {
         let values: Vec<_> = row.values.iter().map(value).collect();
@@ -88,6 +95,43 @@ fn filters_and_steps_apply_to_rows() {
     assert_eq!(text(&stacks, &without, &[Key::Comm]), "p: 2 2\nq: 13 13\n");
 }
 
+/// Recursion, what is inlined, steps and what has no line.
+#[test]
+fn rows_of_lines_have_those_of_each_call() {
+    let stacks = stacks_with_lines();
+    let check = |query: &Query, keys: &[Key], expected: &str| {
+        assert_eq!(text(&stacks, query, keys), lines(expected), "{query:?} {keys:?}");
+    };
+    let of_lines = [Key::Function, Key::Line];
+    check(
+        &ungrouped(),
+        &of_lines,
+        "
+        A,10: 6 13
+        A,20: 0 2
+        A,30: 0 3
+        B,40: 7 8
+        B,50: 0 9
+        H,21: 2 2
+        H,31: 0 3
+        H,51: 9 9
+        I,32: 3 3
+        M,-: 4 31
+        ",
+    );
+    check(
+        &ungrouped(),
+        &[Key::Line],
+        "-: 4 31\n10: 6 13\n20: 0 2\n21: 2 2\n30: 0 3\n31: 0 3\n32: 3 3\n40: 7 8\n50: 0 9\n51: 9 9",
+    );
+    let merged = Query { inlines: Inlines::Merged, ..ungrouped() };
+    check(&merged, &of_lines, "A,10: 6 13\nA,20: 2 2\nA,30: 3 3\nB,40: 7 8\nB,50: 9 9\nM,-: 4 31");
+    // What was in B ends at the calls of B.
+    let without =
+        Query { steps: vec![Transform::Merge { function: function(&stacks, "B") }], ..merged };
+    check(&without, &of_lines, "A,10: 13 13\nA,20: 2 2\nA,30: 3 3\nM,-: 13 31");
+}
+
 /// Whatever the stacks: by function the sums are those of the functions table, and self adds up to
 /// the whole for any keys.
 #[test]
@@ -114,7 +158,8 @@ fn sums_are_those_of_the_functions_table() {
         let (built, ends) = build_with_ends(profile, symbols, &query);
         let filter = Filter::new(profile, &query);
         let data = &AccessNames::default();
-        let observed = Observed { profile, symbols, data, tree: &built.tree, ends: &ends };
+        let (tree, ends, inlines) = (&built.tree, &ends, query.inlines);
+        let observed = Observed { profile, symbols, data, tree, ends, inlines };
         let of = |keys: &[Key]| rows(observed, &filter, Measure::Period, keys);
         let mut by_function: Vec<_> = of(&[Key::Function])
             .into_iter()
@@ -131,7 +176,12 @@ fn sums_are_those_of_the_functions_table() {
         expected.sort_by_key(|row| row.0);
         assert_eq!(by_function, expected, "{stacks}");
         let whole: u64 = profile.samples.weight.iter().sum();
-        for keys in [&[Key::Dso][..], &[Key::Comm, Key::File], &[Key::Cpu, Key::Dso, Key::Tid]] {
+        for keys in [
+            &[Key::Dso][..],
+            &[Key::Comm, Key::File],
+            &[Key::Line],
+            &[Key::Cpu, Key::Dso, Key::Tid],
+        ] {
             let own: u64 = of(keys).iter().map(|row| row.self_sum.weight).sum();
             assert_eq!(own, whole, "{keys:?} of\n{stacks}");
         }

@@ -68,7 +68,7 @@ const STACKS: &str = "
     ";
 
 /// Frames by address: `A` is at line 10, `A>H` calls at 20, `A>H>I` at 30, `B` at 40, `B>H` at 50.
-fn stacks_with_lines() -> Fixture {
+pub fn stacks_with_lines() -> Fixture {
     let stacks = fixture(STACKS);
     let symbols = &stacks.symbols;
     let labels = Labels::new(&stacks.profile, symbols);

@@ -73,7 +73,7 @@ const COMMANDS: &[Options] = &[
             ("-k", "use --vmlinux FILE"),
             ("-q --quiet -v --verbose -f --force", "leave the option out"),
         ],
-        others: "-F --fields -M --disassembler-style -n --show-nr-samples -t --field-separator -U \
+        others: "-M --disassembler-style -n --show-nr-samples -t --field-separator -U \
                  --hide-unresolved -w --column-widths --asm-raw --demangle --demangle-kernel \
                  --disable-order --full-source-path --group --group-sort-idx --hierarchy \
                  --ignore-vmlinux --inline --itrace --max-stack --ns --objdump \

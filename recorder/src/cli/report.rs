@@ -29,6 +29,9 @@ pub enum SortKey {
     /// Row: the source file.
     #[value(name = "srcfile", alias = "file")]
     File,
+    /// Row: the line of source.
+    #[value(name = "srcline")]
+    Line,
     /// Row: the function.
     #[value(name = "sym", aliases = ["symbol", "function"])]
     Function,
@@ -82,6 +85,51 @@ pub enum SortKey {
     Abort,
 }
 
+/// A column of `report --fields`, named as in perf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportField {
+    /// Samples that end in the row.
+    Sample,
+    /// Their weight.
+    Period,
+    /// What a row is, or a share: `overhead`, `overhead_children`.
+    Key(SortKey),
+}
+
+/// What `report --fields` asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReportFields {
+    /// These columns.
+    These(Vec<ReportField>),
+    /// The usual ones and these: with a plus before them.
+    Added(Vec<ReportField>),
+}
+
+impl ReportFields {
+    /// The fields that are named.
+    pub fn named(&self) -> &[ReportField] {
+        match self {
+            Self::These(fields) | Self::Added(fields) => fields,
+        }
+    }
+}
+
+fn report_fields(text: &str) -> Result<ReportFields, String> {
+    let field = |name: &str| match (name, SortKey::from_str(name, false)) {
+        ("sample", _) => Ok(ReportField::Sample),
+        ("period", _) => Ok(ReportField::Period),
+        (_, Ok(key)) if key != SortKey::Name => Ok(ReportField::Key(key)),
+        _ => Err(format!(
+            "there is no field {name}; there are overhead, overhead_children, sample, period and the keys of --sort"
+        )),
+    };
+    let all = |list: &str| list.split(',').map(field).collect::<Result<Vec<_>, _>>();
+    match text.strip_prefix('+') {
+        Some(list) => all(list).map(ReportFields::Added),
+        None => all(text).map(ReportFields::These),
+    }
+}
+
 /// `perftab report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -94,7 +142,7 @@ pub struct ReportArgs {
     /// Count this event [default: the first with samples]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
-    /// Group by comm,pid,tid,cpu,dso,srcfile,sym; sort by self,total,name
+    /// Rows: comm,pid,tid,cpu,dso,srcfile,srcline,sym; by self,total,name
     #[arg(
         short,
         long,
@@ -105,6 +153,15 @@ pub struct ReportArgs {
         hide_default_value = true
     )]
     pub sort: Vec<SortKey>,
+    /// Columns: overhead,overhead_children,sample,period, keys of --sort
+    #[arg(
+        short = 'F',
+        long,
+        value_name = "[+]KEY,…",
+        value_parser = report_fields,
+        conflicts_with_all = ["mem_mode", "branch_stack", "total_cycles", "branch_history", "blocks", "inverted"]
+    )]
+    pub fields: Option<ReportFields>,
     /// Count what accesses cost; --sort mem,symbol_daddr,snoop,…
     #[arg(long)]
     pub mem_mode: bool,
@@ -114,11 +171,11 @@ pub struct ReportArgs {
     /// Order by self; the default here.
     #[arg(long, hide = true)]
     pub no_children: bool,
-    /// Count branches; --sort symbol_from,…,dso_to,mispredict,cycles
+    /// Count branches; --sort symbol_from,…,cycles; --total-cycles of runs
     #[arg(short = 'b', long, conflicts_with = "inverted")]
     pub branch_stack: bool,
-    /// Print where cycles went, by what ran in a line up to each branch
-    #[arg(long, conflicts_with_all = ["sort", "inverted"])]
+    /// Print where cycles went, by what ran in a line up to each branch. The help has room for it elsewhere.
+    #[arg(long, hide = true, conflicts_with_all = ["sort", "inverted"])]
     pub total_cycles: bool,
     /// Print the branches that led to samples, below where these ended
     #[arg(long, conflicts_with_all = ["sort", "inverted", "branch_stack", "total_cycles", "blocks"])]

@@ -3,19 +3,18 @@
 mod branch_history;
 mod branches;
 mod rows;
+mod sort;
 
 use std::io::{self, Write};
 
 use anyhow::bail;
 use perftab_core::session::{Breakdown, Caller, CallersExtent, Report, ReportFunction, Session};
-use perftab_core::{
-    AccessKey, AccessPart, Direction, FunctionKey, FunctionOrder, Group, Inlines, Key, Measure,
-    NamingDepth, Query, SortDirection, mark,
-};
+use perftab_core::{Direction, Group, Inlines, Key, NamingDepth, Query, mark};
 use serde::Serialize;
+use sort::Sort;
 
 use super::{DataNaming, event_number, filter, finish_named, read_named_with};
-use crate::cli::{ReportArgs, SortKey};
+use crate::cli::ReportArgs;
 use crate::output::{self, Outcome, Results, percent, printable};
 
 /// Callers below this share of the whole are not printed by `--inverted`.
@@ -51,7 +50,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     }
     let sort = Sort::of(args)?;
     let inlines = if args.no_inline { Inlines::Merged } else { Inlines::Shown };
-    let depth = match args.no_inline && !sort.rows.contains(&Key::File) {
+    let needs_lines = sort.rows.iter().any(|key| matches!(key, Key::File | Key::Line));
+    let depth = match args.no_inline && !needs_lines {
         true => NamingDepth::Functions,
         false => NamingDepth::Inlined,
     };
@@ -96,112 +96,16 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         if args.inverted {
             Callers::new(&mut session, query).write(&mut results, limit)?;
         } else if let Some(breakdown) = &breakdown {
-            rows::write(&mut results, breakdown, &report)?;
+            match &sort.columns {
+                Some(columns) => rows::write_columns(&mut results, breakdown, &report, columns)?,
+                None => rows::write(&mut results, breakdown, &report)?,
+            }
         } else {
             write_table(&mut results, &report)?;
         }
     }
     results.flush()?;
     Ok(finish_named(&session))
-}
-
-/// What rows are and how they are ordered.
-struct Sort {
-    /// Empty: a row is a function.
-    rows: Vec<Key>,
-    order: FunctionOrder,
-    measure: Measure,
-}
-
-/// Rows of `--mem-mode`, as perf has them by default.
-const OF_ACCESSES: [Key; 10] = [
-    Key::Access(AccessKey::LocalWeight),
-    Key::Access(AccessKey::Part(AccessPart::Level)),
-    Key::Function,
-    Key::Dso,
-    Key::Access(AccessKey::Object),
-    Key::Access(AccessKey::Dso),
-    Key::Access(AccessKey::Part(AccessPart::Snoop)),
-    Key::Access(AccessKey::Part(AccessPart::Tlb)),
-    Key::Access(AccessKey::Part(AccessPart::Lock)),
-    Key::Access(AccessKey::Part(AccessPart::Blocked)),
-];
-
-impl Sort {
-    fn of(args: &ReportArgs) -> anyhow::Result<Self> {
-        let default = if args.children { FunctionKey::Total } else { FunctionKey::SelfWeight };
-        let (mut rows, mut orders) = (Vec::new(), Vec::new());
-        for key in &args.sort {
-            if let Some(key) = access_key(*key) {
-                rows.push(Key::Access(key));
-            }
-            match key {
-                SortKey::Own => {
-                    orders.push(if args.children { default } else { FunctionKey::SelfWeight })
-                }
-                SortKey::Total => orders.push(FunctionKey::Total),
-                SortKey::Name => orders.push(FunctionKey::Name),
-                SortKey::Comm => rows.push(Key::Comm),
-                SortKey::Pid => rows.push(Key::Pid),
-                SortKey::Tid => rows.push(Key::Tid),
-                SortKey::Cpu => rows.push(Key::Cpu),
-                SortKey::Dso => rows.push(Key::Dso),
-                SortKey::File => rows.push(Key::File),
-                SortKey::Function => rows.push(Key::Function),
-                key => branches::refuse(*key)?,
-            }
-        }
-        if orders.len() > 1 {
-            bail!("--sort takes only one of self, total and name");
-        }
-        if args.inverted && !rows.is_empty() {
-            bail!("--inverted works for functions only");
-        }
-        if args.mem_mode && args.inverted {
-            bail!("--mem-mode counts no callers; leave --inverted out");
-        }
-        if !args.mem_mode && rows.iter().any(|key| matches!(key, Key::Access(_))) {
-            bail!(
-                "--sort by memory accesses needs --mem-mode, in which samples count what they cost"
-            );
-        }
-        if args.mem_mode && rows.is_empty() {
-            rows.extend(OF_ACCESSES);
-        }
-        // A function is one of its DSO in any case.
-        if !args.mem_mode
-            && rows.contains(&Key::Function)
-            && rows.iter().all(|key| matches!(key, Key::Function | Key::Dso))
-        {
-            rows.clear();
-        }
-        let key = orders.pop().unwrap_or(default);
-        let direction = match key {
-            FunctionKey::Name | FunctionKey::Dso => SortDirection::Ascending,
-            FunctionKey::SelfWeight | FunctionKey::Total | FunctionKey::Mean => {
-                SortDirection::Descending
-            }
-        };
-        let measure = if args.mem_mode { Measure::Cost } else { Measure::Period };
-        Ok(Self { rows, order: FunctionOrder { key, direction }, measure })
-    }
-}
-
-fn access_key(key: SortKey) -> Option<AccessKey> {
-    Some(match key {
-        SortKey::LocalWeight => AccessKey::LocalWeight,
-        SortKey::Weight => AccessKey::Weight,
-        SortKey::Mem => AccessKey::Part(AccessPart::Level),
-        SortKey::DataSymbol => AccessKey::Object,
-        SortKey::DataDso => AccessKey::Dso,
-        SortKey::Snoop => AccessKey::Part(AccessPart::Snoop),
-        SortKey::Tlb => AccessKey::Part(AccessPart::Tlb),
-        SortKey::Locked => AccessKey::Part(AccessPart::Lock),
-        SortKey::Blocked => AccessKey::Part(AccessPart::Blocked),
-        SortKey::PhysicalAddress => AccessKey::PhysicalAddress,
-        SortKey::PageSize => AccessKey::PageSize,
-        _ => return None,
-    })
 }
 
 /// Lines before the table, marked as `perf report` marks them.

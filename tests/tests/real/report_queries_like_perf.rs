@@ -213,7 +213,7 @@ fn our_rows(report: &Value, list: &str, members: &[&str]) -> Rows {
             ("dso", Value::Null) => "[unknown]".to_owned(),
             ("name", _) => our_name(row).to_owned(),
             ("cpu", value) => value.to_string().trim_start_matches('0').to_owned(),
-            ("dso" | "file", Value::String(path)) => file_name(path).to_owned(),
+            ("dso" | "file" | "srcline", Value::String(path)) => file_name(path).to_owned(),
             (_, Value::String(text)) => text.clone(),
             (_, value) => value.to_string(),
         };
@@ -324,6 +324,15 @@ fn the_same_sort_keys_have_the_same_rows() {
     assert!(nameless.is_none() || nameless == unplaced, "ours, perf's: {unplaced:?}, {nameless:?}");
     assert_same(&ours, &perfs, &asked);
     assert!(ours.contains_key(&texts(["workload.c"])), "{ours:?}");
+    let is_line = |texts: &Vec<String>| texts[0].starts_with("workload.c:");
+    let asked = ["-F", "sample,srcline", "--dsos", "workload,none"];
+    let mut ours = our_rows(&recorded.ours(&asked), "rows", &["srcline"]);
+    let mut perfs = recorded.perf_rows(&of_program, &["srcline"]);
+    // Where there is no line perf has the function.
+    ours.retain(|texts, _| is_line(texts));
+    perfs.retain(|texts, _| is_line(texts));
+    assert_same(&ours, &perfs, &asked);
+    assert!(ours.len() > 2, "{ours:?}");
 }
 
 #[test]

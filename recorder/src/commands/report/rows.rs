@@ -47,6 +47,53 @@ pub fn write(results: &mut Results, breakdown: &Breakdown, report: &Report<'_>) 
     Ok(())
 }
 
+/// A column of `report --fields`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Column {
+    /// Share of what ended there.
+    Own,
+    /// Share of what was anywhere there.
+    Total,
+    /// Samples that ended there.
+    Samples,
+    /// Their weight.
+    Period,
+    /// What a row is.
+    Key(Key),
+}
+
+/// Prints rows with these columns.
+pub fn write_columns(
+    results: &mut Results,
+    breakdown: &Breakdown,
+    report: &Report<'_>,
+    columns: &[Column],
+) -> io::Result<()> {
+    let share = |part: u64| percent(part as f64, report.weight as f64);
+    let cell = |row: &BreakdownRow, column: &Column| match column {
+        Column::Own => share(row.self_weight),
+        Column::Total => share(row.total),
+        Column::Samples => grouped(row.self_samples),
+        Column::Period => grouped(row.self_weight),
+        Column::Key(key) => {
+            let place = breakdown.keys.iter().position(|it| it == key);
+            place.and_then(|place| row.cells.get(place)).map(text).unwrap_or_default()
+        }
+    };
+    let title = |column: &Column| match column {
+        Column::Own => "Self",
+        Column::Total => "Total",
+        Column::Samples => "Samples",
+        Column::Period => "Period",
+        Column::Key(key) => title(*key),
+    };
+    let rows = breakdown.rows.iter().map(|row| columns.iter().map(|it| cell(row, it)).collect());
+    let numbers = columns.iter().take_while(|it| !matches!(it, Column::Key(_))).count();
+    let columns = Columns::new(columns.iter().map(title).collect(), rows).with_numbers(numbers);
+    writeln!(results, "# {}", columns.titles())?;
+    columns.rows().try_for_each(|row| writeln!(results, "  {row}"))
+}
+
 /// Whether the mean of what accesses cost is a column.
 #[derive(Clone, Copy)]
 enum Means {
@@ -65,6 +112,8 @@ pub struct Columns {
     titles: Vec<String>,
     rows: Vec<Vec<String>>,
     widths: Vec<usize>,
+    /// How many of the first ones are numbers, which stand on the right.
+    numbers: usize,
 }
 
 impl Columns {
@@ -77,23 +126,33 @@ impl Columns {
             texts.max().unwrap_or(0).min(NAME_WIDTH)
         };
         let widths = (0..titles.len()).map(width).collect();
-        Self { titles, rows, widths }
+        Self { titles, rows, widths, numbers: 0 }
+    }
+
+    /// So many of the first ones are numbers.
+    pub fn with_numbers(self, numbers: usize) -> Self {
+        Self { numbers, ..self }
     }
 
     /// The line above the rows.
     pub fn titles(&self) -> String {
-        line(&self.titles, &self.widths)
+        self.line(&self.titles)
     }
 
     /// The rows.
     pub fn rows(&self) -> impl Iterator<Item = String> {
-        self.rows.iter().map(|row| line(row, &self.widths))
+        self.rows.iter().map(|row| self.line(row))
     }
-}
 
-fn line(texts: &[String], widths: &[usize]) -> String {
-    let cells = texts.iter().zip(widths).map(|(text, &width)| format!("{text:width$}"));
-    cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    fn line(&self, texts: &[String]) -> String {
+        let cells = texts.iter().zip(&self.widths).enumerate();
+        let cell = |(place, (text, &width)): (usize, (&String, &usize))| match place < self.numbers
+        {
+            true => format!("{text:>width$}"),
+            false => format!("{text:width$}"),
+        };
+        cells.map(cell).collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    }
 }
 
 fn title(key: Key) -> &'static str {
@@ -104,6 +163,7 @@ fn title(key: Key) -> &'static str {
         Key::Cpu => "CPU",
         Key::Dso => "DSO",
         Key::File => "Source file",
+        Key::Line => "Source line",
         Key::Function => "Function",
         Key::Access(key) => access_title(key),
     }
@@ -133,6 +193,7 @@ fn text(cell: &Cell) -> String {
         Cell::Address(_, address) => format!("{address:#x}"),
         Cell::Text(Key::Dso | Key::Access(AccessKey::Dso), path) => file_name(path).to_owned(),
         Cell::Text(_, text) => text.clone(),
+        Cell::Line { file, line } => format!("{}:{line}", file_name(file)),
         Cell::Function { name: Some(name), forced: true, .. } => format!("{FORCED}{name}"),
         Cell::Function { name: Some(name), .. } => name.clone(),
         Cell::Function { address: Some(address), .. } => format!("{address:#x}"),
@@ -140,6 +201,7 @@ fn text(cell: &Cell) -> String {
         Cell::Nothing(Key::Access(_)) => "[unknown]".to_owned(),
         Cell::Nothing(Key::Cpu) => "-".to_owned(),
         Cell::Nothing(Key::File) => "[no source file]".to_owned(),
+        Cell::Nothing(Key::Line) => "[no source line]".to_owned(),
         Cell::Nothing(_) => "[no mapping]".to_owned(),
     }
 }
