@@ -146,6 +146,19 @@ impl CodeTable {
         self.names.get(number)
     }
 
+    /// Where in the file the code is that an offset lies in, and at which address it was made first. `None` if the file
+    /// has no code, as a perf map has none.
+    pub fn code_around(&self, offset: u64) -> Option<(Range<u64>, u64)> {
+        if self.clock == Clock::Absent {
+            return None;
+        }
+        self.changes.iter().find_map(|&CodeChange { start, end, code, .. }| {
+            let first = code?.offset;
+            let within = offset.checked_sub(first)?;
+            (within < end - start).then(|| (first..first + (end - start), start))
+        })
+    }
+
     /// The source file and the line of code, by where it is in the file.
     pub fn line_at(&self, offset: u64) -> Option<(&str, u32)> {
         self.lines.at(offset)

@@ -1,7 +1,8 @@
 //! The bytes of a function and what they were made of, for whoever shows them as instructions.
 //!
-//! Of files of processes only: a kernel changes its own code while it runs, so that its file does not
-//! say what ran.
+//! Of files of processes and of the kernel. A kernel changes some of its code as it boots and while it runs (calls that
+//! are made direct, features of the CPU, probes), so that whoever shows this says so. Of its modules there is none: in
+//! their files nothing has its address yet, so that calls lead nowhere.
 
 use std::num::NonZeroU32;
 use std::rc::Rc;
@@ -14,10 +15,10 @@ use super::demangle::demangle;
 use super::dso_images::DsoImages;
 use super::naming::{DsoNaming, NamedLevel, NamingDepth, PLT_SUFFIX};
 use super::same_code::has_code;
-use super::symbol_table::SymbolKind;
+use super::symbol_table::{Addresses, SymbolKind};
 
 /// Of a longer function the beginning is read.
-const MAX_CODE: u64 = 4 << 20;
+pub const MAX_CODE: u64 = 4 << 20;
 
 /// What instructions are encoded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,25 @@ impl Machine {
     /// What it is called.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(machine, _)| *machine == self).map_or("", |(_, name)| name)
+    }
+
+    /// That of ELF files (`e_machine`).
+    pub fn from_elf(machine: u16) -> Option<Self> {
+        match elf::Machine(machine) {
+            elf::EM_X86_64 => Some(Self::X86_64),
+            elf::EM_386 => Some(Self::X86),
+            elf::EM_AARCH64 => Some(Self::Aarch64),
+            _ => None,
+        }
+    }
+
+    /// That of programs on a machine which `uname -m` calls so.
+    pub fn from_uname(arch: &str) -> Option<Self> {
+        match arch {
+            "x86_64" => Some(Self::X86_64),
+            "aarch64" => Some(Self::Aarch64),
+            _ => None,
+        }
     }
 
     /// The one that is called so.
@@ -131,17 +151,16 @@ impl DsoImages {
     }
 
     /// The code of the function at an address of a DSO. `None` where no symbol covers it or no matched
-    /// file has its bytes.
+    /// file has its bytes. A list of a kernel's symbols has other addresses than its file.
     pub fn function_code(&self, id: DsoId, dso: &Dso, address: u64) -> Option<FunctionCode> {
-        let build = self.build(id).filter(|_| dso.kind == DsoKind::User)?;
+        let build = self.build(id).filter(|build| match dso.kind {
+            DsoKind::User => true,
+            DsoKind::Kernel => build.symbols().addresses() == Addresses::AsLinked,
+            _ => false,
+        })?;
         let image = self.of(id).first()?.image();
         let elf = image.elf().filter(|elf| has_code(elf))?;
-        let machine = match elf.machine {
-            elf::EM_X86_64 => Machine::X86_64,
-            elf::EM_386 => Machine::X86,
-            elf::EM_AARCH64 => Machine::Aarch64,
-            _ => return None,
-        };
+        let machine = Machine::from_elf(elf.machine.0)?;
         let at = build.placement(dso).ok()?.svma(address)?;
         let symbol = build.symbols().at(at)?;
         let segment = elf.segments.iter().find(|segment| {

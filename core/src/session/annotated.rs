@@ -41,9 +41,22 @@ pub struct AnnotatedCode {
 impl DecodedCode<'_> {
     /// Says what the code was made of, and sums heat: amounts by address, ascending from one that is in the code.
     pub fn annotated(&self, images: &Images, heat: &[(u64, Amount)]) -> AnnotatedCode {
-        let place = |&start: &u32| self.start.saturating_add(start.into());
-        let addresses: Vec<u64> = self.starts.iter().map(place).collect();
+        let addresses = self.addresses();
         let origins = images.code_origins(self.dso, &addresses);
+        self.made_of(&addresses, origins, heat)
+    }
+
+    fn addresses(&self) -> Vec<u64> {
+        let place = |&start: &u32| self.start.saturating_add(start.into());
+        self.starts.iter().map(place).collect()
+    }
+
+    fn made_of(
+        &self,
+        addresses: &[u64],
+        origins: Vec<CodeOrigin>,
+        heat: &[(u64, Amount)],
+    ) -> AnnotatedCode {
         let unknown = Amount::default();
         let mut code = AnnotatedCode {
             instructions: origins.into_iter().map(|origin| (origin, unknown)).collect(),
@@ -61,7 +74,7 @@ impl DecodedCode<'_> {
                 sum.add(amount);
             }
         }
-        code.sum_lines(&addresses);
+        code.sum_lines(addresses);
         code
     }
 }
@@ -85,10 +98,13 @@ impl AnnotatedCode {
 }
 
 impl Session {
-    /// The same by the files that this session has.
+    /// The same by the files that this session has, and by what processes say of the code that they made.
     pub fn annotated(&self, code: DecodedCode<'_>, heat: &[(u64, Amount)]) -> AnnotatedCode {
-        self.images
-            .as_ref()
-            .map_or_else(AnnotatedCode::default, |images| code.annotated(images, heat))
+        let addresses = code.addresses();
+        match (self.made_origins(code.dso, &addresses), &self.images) {
+            (Some(origins), _) => code.made_of(&addresses, origins, heat),
+            (None, Some(images)) => code.annotated(images, heat),
+            (None, None) => AnnotatedCode::default(),
+        }
     }
 }

@@ -8,13 +8,16 @@
 //!
 //! [`Profile::place_code`]: perftab_profile::Profile::place_code
 
+use std::num::NonZeroU32;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use perftab_dsos::{MadeCode, pid_of_jitdump, pid_of_perf_map};
 use perftab_images::{
-    AdmittedFile, Clock, CodeTable, DsoNaming, Image, LeftOut, MadeCodeRules, NamingDepth,
-    OfferReport, RecordedIdentities, Rejection, UnwoundMachine,
+    AdmittedFile, Clock, CodeLine, CodeOrigin, CodeTable, DsoNaming, Image, LeftOut, MAX_CODE,
+    Machine, MadeCodeRules, NamingDepth, OfferReport, RecordedIdentities, Rejection, Svma,
+    UnwoundMachine,
 };
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::perftab_section::PerfMap;
@@ -41,6 +44,19 @@ pub(super) struct PlacedTable {
     rules: Option<Rc<MadeCodeRules>>,
     process: ProcessId,
     dso: DsoId,
+}
+
+/// Where the code is that a process made, by its jitdump.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeCodePlace {
+    /// What the host calls the jitdump.
+    pub file: String,
+    /// What it is encoded for.
+    pub machine: Machine,
+    /// Where its bytes are in the jitdump, which is how frames count.
+    pub bytes: Range<u64>,
+    /// Where it was made in the process; it may have been moved since.
+    pub made_at: Svma,
 }
 
 /// Whose a table is.
@@ -412,6 +428,48 @@ impl Session {
         self.name_again(known_frames);
         self.times = Times::default();
         self.names_changed();
+    }
+
+    /// Where the code is that a frame of a jitdump's DSO lies in. `None` for any other, and for a perf map, which has no code.
+    pub fn made_code(&self, dso: DsoId, address: u64) -> Option<MadeCodePlace> {
+        let table = self.table_of(dso)?;
+        let (Range { start, end }, made_at) = table.code_around(address)?;
+        let bytes = start..end.min(start.saturating_add(MAX_CODE));
+        let arch = self.profile.host.arch.as_deref();
+        let machine = match table.machine {
+            Some(machine) => Machine::from_elf(machine),
+            None => Machine::from_uname(arch.unwrap_or_default()),
+        };
+        Some(MadeCodePlace {
+            file: table.name.clone(),
+            machine: machine?,
+            bytes,
+            made_at: Svma(made_at),
+        })
+    }
+
+    /// Whether the code of a DSO is in a jitdump.
+    pub fn has_jitdump(&self, dso: DsoId) -> bool {
+        self.table_of(dso).is_some_and(|table| table.clock != Clock::Absent)
+    }
+
+    /// What a jitdump says that its code was made of, if the DSO is one's.
+    pub(super) fn made_origins(&self, dso: DsoId, addresses: &[u64]) -> Option<Vec<CodeOrigin>> {
+        let table = self.table_of(dso)?;
+        let mut files: Map<&str, Rc<str>> = Map::new();
+        let mut origin = |&address: &u64| {
+            let (file, line) = table.line_at(address).unzip();
+            let line = file.zip(line.and_then(NonZeroU32::new)).map(|(file, line)| {
+                let file = files.entry(file).or_insert_with(|| file.into());
+                CodeLine { file: Rc::clone(file), line }
+            });
+            CodeOrigin { inlined: None, line }
+        };
+        Some(addresses.iter().map(&mut origin).collect())
+    }
+
+    fn table_of(&self, dso: DsoId) -> Option<&CodeTable> {
+        self.code_tables.iter().find(|it| it.dso == dso).map(|it| &*it.table)
     }
 
     /// What the tables are called that are used.

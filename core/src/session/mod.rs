@@ -78,6 +78,7 @@ pub use branches::{
 pub use breakdown::{Breakdown, BreakdownRow, Cell};
 pub use call_node_around::CallNodeAround;
 pub use callers::{Caller, Callers, CallersExtent};
+pub use code_tables::MadeCodePlace;
 pub use code_wanted::{CodeWanted, RecordedJitdump, code_from_bytes, code_to_bytes};
 pub use compare::{
     ChangeDetail, ChangesRequest, CompareSearch, CompareView, ComparedDetail, ComparedRow,

@@ -4,9 +4,15 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-use perftab_core::session::Session;
-use perftab_core::{DsoId, HotPlace, PlaceTexts, Svma};
+use std::path::Path;
+
+use perftab_core::session::{MadeCodePlace, Session};
+use perftab_core::{DsoId, FunctionCode, HotPlace, PlaceTexts, Svma};
 use perftab_listing::instructions::{self, Instruction};
+use perftab_perfdata::decode::ByteSource;
+
+use crate::file_source::FileSource;
+use crate::images::local::open_regular;
 
 /// How many addresses were asked for, and stay without an instruction.
 #[derive(Default)]
@@ -53,8 +59,21 @@ pub struct Instructions {
 impl Instructions {
     /// Those of the function at an address, as frames have it; `None` if no file with the recorded build-id has them.
     pub fn at(session: &Session, dso: DsoId, address: u64) -> Option<Self> {
-        let of = instructions::Instructions::of(session.function_code(dso, address)?);
-        Some(Self { dso, of, names: RefCell::default() })
+        Some(Self::of(dso, session.function_code(dso, address)?))
+    }
+
+    /// Those that a process made and wrote into its jitdump, which has to be where it was read.
+    pub fn made(session: &Session, dso: DsoId, address: u64) -> Option<Self> {
+        let MadeCodePlace { file, machine, bytes, made_at } = session.made_code(dso, address)?;
+        let source = FileSource::new(open_regular(Path::new(&file))?).ok()?;
+        let start = bytes.start;
+        let bytes = source.read_vec(start, bytes.end - start).ok()?;
+        Some(Self::of(dso, FunctionCode { machine, start, start_in_file: made_at, bytes }))
+    }
+
+    fn of(dso: DsoId, code: FunctionCode) -> Self {
+        let of = instructions::Instructions::of(code);
+        Self { dso, of, names: RefCell::default() }
     }
 
     /// Whether an address lies in the function.

@@ -36,7 +36,7 @@ pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
             let [missing, asked] = [missing, asked].map(|count| grouped(count as u64));
             output::notice(format_args!(
                 "{missing} of {asked} hot instructions stay without text: only binaries of x86 and arm64 \
-                 with the recorded build-id are read, and no kernel"
+                 with the recorded build-id are read, and no modules of a kernel"
             ));
         }
     }

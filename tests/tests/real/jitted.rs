@@ -1,6 +1,6 @@
 //! Code that Node.js and Java make, against what perf says of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -125,6 +125,9 @@ fn a_jitdump_names_what_perf_inject_names() {
         }
     }
     assert!(same > 100, "{same}");
+    if is_installed(TEST, "objdump") {
+        code_is_that_of_the_files_that_perf_makes(&folder, text(&recording), &theirs);
+    }
     // The files that perf has made of it were written after what ran, and are right all the same.
     let of_files = words(&perftab(&folder, &["script", text(&injected)]));
     assert_eq!(theirs.len(), of_files.len());
@@ -136,6 +139,40 @@ fn a_jitdump_names_what_perf_inject_names() {
         }
     }
     assert!(same > 100, "{same}");
+}
+
+/// Where instructions begin: the first of each function, as some of V8's are followed by tables.
+fn code_is_that_of_the_files_that_perf_makes(folder: &Path, recording: &str, theirs: &[Vec<Word>]) {
+    const COMPARED: usize = 8;
+    let json = perftab(folder, &["annotate", "--json", "--limit", "50", recording]);
+    let json: Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    let functions = json["functions"].as_array().expect("functions");
+    let mut same = 0;
+    for function in
+        functions.iter().filter(|it| it["dso"].as_str().unwrap_or("").ends_with(".dump"))
+    {
+        // What was compiled again has the same name in several files.
+        let words = theirs.iter().flatten().filter(|word| function["name"] == word.name.as_str());
+        let files: BTreeSet<&str> = words.map(|word| word.dso.as_str()).collect();
+        let is_once = functions.iter().filter(|it| it["name"] == function["name"]).count() == 1;
+        let (Some(file), 1, true) = (files.first(), files.len(), is_once) else { continue };
+        let listing = run(Command::new("objdump").args(["-d", "--no-show-raw-insn", file]));
+        let listing = String::from_utf8_lossy(&listing.stdout).into_owned();
+        let address = |line: &str| {
+            let (address, _) = line.split_once(":\t")?;
+            u64::from_str_radix(address.trim(), 16).ok()
+        };
+        let from_first = |addresses: Vec<u64>| -> Vec<u64> {
+            addresses.iter().take(COMPARED).map(|at| at - addresses[0]).collect()
+        };
+        let instructions = function["instructions"].as_array().expect("instructions");
+        let ours = instructions.iter().filter_map(|it| it["address"].as_str()?.strip_prefix("0x"));
+        let ours = ours.map(|at| u64::from_str_radix(at, 16).expect("hex")).collect();
+        let wanted = from_first(listing.lines().filter_map(address).collect());
+        assert_eq!(from_first(ours), wanted, "{function} {listing}");
+        same += usize::from(wanted.len() == COMPARED);
+    }
+    assert!(same > 0, "{json}");
 }
 
 #[test]

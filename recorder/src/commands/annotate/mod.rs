@@ -18,7 +18,7 @@ use std::rc::Rc;
 use anyhow::{anyhow, bail};
 use perftab_core::session::{Amount, AnnotatedCode, CodeHeat, DecodedCode, Session};
 use perftab_core::{
-    CodeLine, CodeOrigin, Direction, DsoId, DsoKind, FunctionCode, FunctionKey, FunctionOrder,
+    CodeLine, CodeOrigin, Direction, Dso, DsoId, DsoKind, FunctionCode, FunctionKey, FunctionOrder,
     FunctionRef, Group, Inlines, NamingDepth, Query, SortDirection,
 };
 use perftab_listing::source::SourceCheck;
@@ -41,6 +41,9 @@ const MOST_INSTRUCTIONS: usize = 1 << 19;
 
 /// Of longer instructions and lines of source the beginning is shown.
 const MOST_CHARACTERS: usize = 300;
+/// Why a kernel has no instructions.
+const NO_VMLINUX: &str =
+    "no file that is at hand has the kernel's code; name its vmlinux with --vmlinux";
 /// Lines without code that are printed between two with code.
 const MOST_BETWEEN: u32 = 200;
 
@@ -60,6 +63,9 @@ struct AnnotatedFunction {
     name: String,
     dso: String,
     build_id: Option<String>,
+    /// Whether what ran may differ from its file.
+    #[serde(skip)]
+    code: FileCode,
     /// What ended in it.
     #[serde(rename = "self")]
     self_weight: u64,
@@ -70,6 +76,17 @@ struct AnnotatedFunction {
     lines: Vec<AnnotatedLine>,
     /// The files that these are of.
     sources: Vec<SourceFile>,
+}
+
+/// What a file says of the code that ran.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileCode {
+    /// All of it.
+    AsItRan,
+    /// How a kernel begins, which changes some of its code.
+    BeforeBoot,
+    /// A process wrote it into its jitdump.
+    Made,
 }
 
 #[derive(Serialize)]
@@ -205,16 +222,21 @@ fn hottest(session: &mut Session, query: &Query) -> (Annotation, Vec<FunctionRef
 
 /// Why the code of a function cannot be shown; `None` if a file is here that may have it.
 fn why_no_code(session: &Session, function: &FunctionRef) -> Option<String> {
-    let (id, dso) = session.profile().dsos.iter().find(|(_, dso)| function.dso.means(dso))?;
+    // The recording may have a jitdump as a file that was mapped, too: that one has no code of its own.
+    let mut meant = session.profile().dsos.iter().filter(|(_, dso)| function.dso.means(dso));
+    let first = meant.next()?;
+    let is_it = |(_, dso): &(DsoId, &Dso)| dso.path == function.dso.path;
+    let (id, dso) = if is_it(&first) { first } else { meant.find(is_it).unwrap_or(first) };
     let why = match dso.kind {
-        DsoKind::Kernel | DsoKind::Module => {
-            "a kernel changes its code while it runs, so its file does not say what ran"
-        }
-        DsoKind::User if session.image_name(id).is_some() => return None,
+        DsoKind::User | DsoKind::Kernel if session.image_name(id).is_some() => return None,
         _ if session.fidelity().is_some() => {
             "a link has none of whole functions; use the recording"
         }
         DsoKind::User => "no file with its build-id is at hand; add it with --image",
+        DsoKind::Kernel => NO_VMLINUX,
+        DsoKind::Jit if session.has_jitdump(id) => return None,
+        DsoKind::Jit => "a perf map has names alone; a jitdump has code, too",
+        DsoKind::Module => "the code of a module has its addresses only once it is loaded",
         _ => "its code is in no file",
     };
     Some(format!("{} in {}: no instructions: {why}", shown(function), dso.path))
@@ -259,10 +281,17 @@ impl Place<'_> {
         let known: usize = annotated.iter().map(|known| known.instructions.len()).sum();
         let mut left = MOST_INSTRUCTIONS.saturating_sub(known);
         while let Some(&(first, _)) = rest.first() {
-            let Some(code) = Instructions::at(self.session, self.dso, first) else {
-                let dso = &self.session.profile().dsos.get(self.dso).path;
-                let why = "no file that is at hand has its code; add the binary with --image";
-                return Some(format!("{} in {dso}: no instructions: {why}", shown(function)));
+            let code = Instructions::at(self.session, self.dso, first)
+                .or_else(|| Instructions::made(self.session, self.dso, first));
+            let Some(code) = code else {
+                let dso = self.session.profile().dsos.get(self.dso);
+                let why = match dso.kind {
+                    DsoKind::Kernel => NO_VMLINUX,
+                    DsoKind::Jit => "its jitdump cannot be read where it was",
+                    _ => "no file that is at hand has its code; add the binary with --image",
+                };
+                let path = &dso.path;
+                return Some(format!("{} in {path}: no instructions: {why}", shown(function)));
             };
             let FunctionCode { start, bytes, .. } = code.code();
             let (start, length) = (*start, bytes.len() as u64);
@@ -270,7 +299,7 @@ impl Place<'_> {
             let of_code = self.session.annotated(decoded, rest);
             if of_code.taken == 0 {
                 return Some(format!(
-                    "{}: its code is too long to be shown whole",
+                    "{}: of a function the first 4 MiB are shown, and samples ended behind these",
                     shown(function)
                 ));
             }
@@ -331,6 +360,11 @@ impl Place<'_> {
             name: shown(function),
             dso: printable(&dso.path).into_owned(),
             build_id: dso.build_id.clone(),
+            code: match session.profile().dsos.get(self.dso).kind {
+                DsoKind::Kernel => FileCode::BeforeBoot,
+                DsoKind::Jit => FileCode::Made,
+                _ => FileCode::AsItRan,
+            },
             self_weight: all.weight,
             self_samples: all.samples,
             instructions,

@@ -5,7 +5,9 @@ use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroU32;
 
 use super::super::report::file_name;
-use super::{AnnotatedFunction, AnnotatedInstruction, Annotation, MOST_BETWEEN, SourceFile};
+use super::{
+    AnnotatedFunction, AnnotatedInstruction, Annotation, FileCode, MOST_BETWEEN, SourceFile,
+};
 use crate::cli::AnnotatedPart;
 use perftab_listing::source::SourceCheck;
 
@@ -85,6 +87,18 @@ impl<'a> Listing<'a, '_> {
                 None => "not shown",
             };
             writeln!(self.results, "# {}: {what}", printable(path))?;
+        }
+        let what = match function.code {
+            FileCode::AsItRan => None,
+            FileCode::BeforeBoot => Some(
+                "A kernel: instructions are those of its file, some of which it changes as it boots",
+            ),
+            FileCode::Made => {
+                Some("Made at run time: code and addresses are those that the process told first")
+            }
+        };
+        if let Some(what) = what {
+            writeln!(self.results, "# {what}")?;
         }
         let modifiers = of.event.rsplit_once(':').map_or("", |(_, modifiers)| modifiers);
         if !modifiers.contains('p') {

@@ -300,6 +300,34 @@ fn b25_the_vmlinux_that_is_named_is_taken_and_marked_unless_it_matches() {
     let [vmlinux, rebuilt] = [&vmlinux, &rebuilt].map(|path| path.to_str().expect("UTF-8"));
     assert_eq!(named(&["--vmlinux", vmlinux], "made_", false), "matched");
     assert_eq!(named(&["--vmlinux", rebuilt], "rebuilt_", true), "forced");
+
+    // Only the matched file has its code, wherever the kernel lay.
+    let moved = home.write("moved.data", &of_kernel(&functions, 0x20_0000, &KERNEL_ID).file());
+    for recording in [&recording, &moved] {
+        let annotate = |vmlinux: &str, function: &str| {
+            let arguments = ["annotate", "--json", "--vmlinux", vmlinux];
+            let mut command = perftab_at(&home, &arguments);
+            command.arg(recording).arg(function).ended().expect("it runs")
+        };
+        let (start, name) = functions.iter().nth(3).expect("a function");
+        let said = annotate(vmlinux, name);
+        let said: Value = serde_json::from_slice(&said.stdout).expect("JSON");
+        let instructions = said["functions"][0]["instructions"].as_array().expect("instructions");
+        let listed = instructions.iter().map(|it| (&it["address"], &it["text"], &it["samples"]));
+        let nop = Value::from("nop");
+        let expected: Vec<Value> = (0..64).map(|at| format!("{:#x}", start + at).into()).collect();
+        assert!(listed.clone().map(|(address, ..)| address).eq(&expected), "{said}");
+        assert!(listed.clone().all(|(_, text, _)| *text == nop), "{said}");
+        let sampled: Vec<&Value> =
+            listed.filter(|(.., samples)| **samples != 0).map(|(address, ..)| address).collect();
+        assert_eq!(sampled, [&expected[4]]);
+        let refused = annotate(rebuilt, &name.replace("made", "rebuilt"));
+        let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(
+            !refused.status.success() && why.contains("name its vmlinux with --vmlinux"),
+            "{why}"
+        );
+    }
 }
 
 /// A recording of a module under this path, with a sample in each function that stays.

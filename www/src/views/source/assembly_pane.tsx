@@ -1,8 +1,9 @@
 // Instructions with what ended in each, below the function that they are of, inlined or not.
 
 import type { JSX } from "preact";
+import type { SandwichFacts } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
-import { event } from "../../state/app.ts";
+import { dsos, event } from "../../state/app.ts";
 import { counted, percent } from "../../state/format.ts";
 import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
 import { heatStep } from "../sandwich/lines/hot_lines.ts";
@@ -180,7 +181,16 @@ function notes({ listing, facts }: Shown): string[] {
   if (!listing.isWhole) {
     return listing.ended === "too-long" ? ["Its code is too long to be shown."] : [withoutCode(facts)];
   }
-  switch (listing.ended) {
+  const isKernel = dsos.value.some(({ id, kind }) => id === facts.dsoId && kind === "kernel");
+  return [
+    ...(isKernel ? ["These are the instructions of the kernel's file, some of which it changes as it boots."] : []),
+    ...missing(listing, facts),
+  ];
+}
+
+/** Why some of the code is not there. */
+function missing({ ended }: Listing, facts: SandwichFacts): string[] {
+  switch (ended) {
     case "too-long":
       return ["The rest of its code is too long to be shown."];
     case "no-code":

@@ -172,8 +172,11 @@ export function withoutCode({ dso, dsoId, dsoStatus }: SandwichFacts): string {
   if (info.value?.fidelity != null) {
     return "A link has none of the other instructions; open the recording to see them.";
   }
-  if (row?.kind === "kernel" || row?.kind === "module") {
-    return "A kernel changes its code while it runs, so its file does not say what ran: these are the addresses where samples ended.";
+  if (row?.kind === "kernel") {
+    return "No file that is here has the kernel's code: these are the addresses where samples ended. Add its vmlinux.";
+  }
+  if (row?.kind === "module") {
+    return "The code of a module has its addresses only once it is loaded: these are the ones where samples ended.";
   }
   if (row?.kind === "jit" || row?.kind === "anon" || dsoStatus === "self-named") {
     return "This code is in no file: these are the addresses where samples ended.";
