@@ -585,6 +585,7 @@ fn named(kind: DsoKind, mapped: &[ExecutableMapping], first: &[u8], second: &[u8
             assert!(!symbols.levels(frame).is_empty());
             let address = profile.frames.get(frame).address;
             used(images.function_code(dso, profile.dsos.get(dso), address));
+            used(images.embedded_source(dso, profile.dsos.get(dso), address, "a.c"));
         }
         used((images.lost_inlines(dso), images.why_unplaced(dso, profile.dsos.get(dso))));
     };

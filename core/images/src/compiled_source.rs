@@ -16,6 +16,8 @@ pub struct CompiledSource {
     pub path: Rc<str>,
     /// Its MD5, where the compiler has noted it.
     pub md5: Option<[u8; 16]>,
+    /// Its text, where the compiler has put it in.
+    pub text: Option<Vec<u8>>,
 }
 
 impl CompiledSource {
@@ -32,6 +34,7 @@ impl CompiledSource {
         });
         let path = innermost.flatten()?;
         let md5 = frames.source_md5(address, &path);
-        Some(Self { path, md5 })
+        let text = frames.embedded_source(address, &path);
+        Some(Self { path, md5, text })
     }
 }

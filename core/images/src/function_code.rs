@@ -150,6 +150,19 @@ impl DsoImages {
         build.inline_frames()?.source_md5(at, path)
     }
 
+    /// The text of that source file, where its debug information holds it.
+    pub fn embedded_source(
+        &self,
+        id: DsoId,
+        dso: &Dso,
+        address: u64,
+        path: &str,
+    ) -> Option<Vec<u8>> {
+        let build = self.build(id)?;
+        let at = build.placement(dso).ok()?.svma(address)?;
+        build.inline_frames()?.embedded_source(at, path)
+    }
+
     /// The code of the function at an address of a DSO. `None` where no symbol covers it or no matched
     /// file has its bytes. A list of a kernel's symbols has other addresses than its file.
     pub fn function_code(&self, id: DsoId, dso: &Dso, address: u64) -> Option<FunctionCode> {

@@ -315,6 +315,12 @@ impl Images {
             .then(|| self.files.source_md5(dso, self.dsos.get(dso), address, path))?
     }
 
+    /// The text of that source file, where debug information holds it.
+    pub fn embedded_source(&self, dso: DsoId, address: u64, path: &str) -> Option<Vec<u8>> {
+        (dso.index() < self.dsos.len())
+            .then(|| self.files.embedded_source(dso, self.dsos.get(dso), address, path))?
+    }
+
     /// What the host calls the file that has the code of a DSO, of those that passed the gate.
     pub fn image_name(&self, dso: DsoId) -> Option<&str> {
         self.files.of(dso).first().map(MatchedImage::name)

@@ -191,6 +191,14 @@ impl InlineFrames {
         let found: Found = units.find(address.0)?;
         units.md5(&found, path)
     }
+
+    /// The text of the source file of this path that the code at `address` was made of, where the compiler has put it
+    /// in (DW_LNCT_LLVM_source, which `clang -gembed-source` writes into DWARF 5).
+    pub fn embedded_source(&self, address: Svma, path: &str) -> Option<Vec<u8>> {
+        let units = self.units()?;
+        let found: Found = units.find(address.0)?;
+        units.source(&found, path)
+    }
 }
 
 /// What an image may use, less what its symbols hold.

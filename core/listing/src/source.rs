@@ -38,6 +38,8 @@ pub enum SourceCheck {
     Md5,
     /// Nothing but that it was not changed after the binary, as far as that is known.
     Time,
+    /// It is in the debug information itself.
+    Embedded,
 }
 
 /// Why a file is not used.

@@ -173,6 +173,11 @@ impl Session {
         self.images.as_ref()?.source_md5(dso, address, path)
     }
 
+    /// The text of that source file, where the compiler has put it into the debug information.
+    pub fn embedded_source(&self, dso: DsoId, address: u64, path: &str) -> Option<Vec<u8>> {
+        self.images.as_ref()?.embedded_source(dso, address, path)
+    }
+
     /// What the host calls the file that has the code of a DSO, of those that passed the gate.
     pub fn image_name(&self, dso: DsoId) -> Option<&str> {
         self.images.as_ref()?.image_name(dso)

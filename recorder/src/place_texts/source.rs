@@ -25,6 +25,8 @@ use crate::output::{self, grouped};
 
 /// No more than this is read of all, since many paths may lead to one file.
 const MAX_SOURCES: u64 = 1 << 30;
+/// Texts in debug information that are compared with each other.
+const MOST_COMPARED: usize = 16;
 /// How sources end.
 const SUFFIXES: [&str; 40] = [
     "adb", "asm", "c", "c++", "cc", "cpp", "cu", "cxx", "d", "def", "f", "f03", "f08", "f90",
@@ -145,7 +147,7 @@ impl Sources {
         };
         let path = path.to_owned();
         match &content {
-            Ok((_, SourceCheck::Md5)) => {}
+            Ok((_, SourceCheck::Md5 | SourceCheck::Embedded)) => {}
             Ok((_, SourceCheck::Time)) => {
                 self.report.unchecked.insert(path);
             }
@@ -171,10 +173,46 @@ impl CompiledSource<'_> {
         places: impl Iterator<Item = (DsoId, u64)>,
         read: &mut u64,
     ) -> Result<(String, SourceCheck), Reason> {
+        let places: Vec<(DsoId, u64)> = places.collect();
+        match self.embedded(&places) {
+            Some(found) => {
+                *read += found.0.len() as u64;
+                Ok(found)
+            }
+            None => self.of_this_machine(&places, read),
+        }
+    }
+
+    /// The text that the compiler has put into the debug information, if all places have the same.
+    fn embedded(&self, places: &[(DsoId, u64)]) -> Option<(String, SourceCheck)> {
+        let text_at = |&(dso, at): &(DsoId, u64)| self.session.embedded_source(dso, at, self.path);
+        let text = text_at(places.first()?)?;
+        let noted = places.iter().map(|&(dso, address)| {
+            let md5 = self.session.source_md5(dso, address, self.path);
+            Noted { md5, written: Written::BeforeBinary }
+        });
+        let check = match source::check(&text, noted).ok()? {
+            SourceCheck::Time => {
+                // Without sums each text is compared, which is much work for many.
+                let is_same = |place| text_at(place).as_ref() == Some(&text);
+                (places.len() <= MOST_COMPARED && places.iter().skip(1).all(is_same))
+                    .then_some(())?;
+                SourceCheck::Embedded
+            }
+            check => check,
+        };
+        Some((String::from_utf8_lossy(&text).into_owned(), check))
+    }
+
+    fn of_this_machine(
+        &self,
+        places: &[(DsoId, u64)],
+        read: &mut u64,
+    ) -> Result<(String, SourceCheck), Reason> {
         let (bytes, changed) = readable(Path::new(self.path)).ok_or(Reason::Missing)?;
         *read += bytes.len() as u64;
         let mut built = BTreeMap::new();
-        let noted = places.map(|(dso, address)| {
+        let noted = places.iter().map(|&(dso, address)| {
             let built = *built.entry(dso).or_insert_with(|| self.built(dso));
             let written =
                 if changed > built { Written::AfterBinary } else { Written::BeforeBinary };

@@ -2,7 +2,7 @@
 //!
 //! Constraint: the page never says a path. It says a build and an address, and the debug information of a file with that
 //! build-id says which source the code there was made of. That may be anything, too: what is read is a regular file that is
-//! called as sources are, of limited size, also where links of the file system lead (`place_texts::source`).
+//! called as sources are, of limited size (or what the compiler put into the debug information), also where links of the file system lead (`place_texts::source`).
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -32,11 +32,21 @@ pub fn find(
     recorded: Option<SystemTime>,
 ) -> Option<Result<FoundSource, OtherSource>> {
     let image = identity::image(&debug.file).ok()??;
-    let CompiledSource { path, md5 } = CompiledSource::at(&image, id, address)?;
+    let CompiledSource { path, md5, text } = CompiledSource::at(&image, id, address)?;
+    let embedded = text.filter(|text| {
+        let noted = Noted { md5, written: Written::BeforeBinary };
+        source::check(text, [noted]).is_ok()
+    });
+    if let Some(bytes) = embedded {
+        return Some(Ok(FoundSource { bytes, modified: file_time(debug) }));
+    }
     let (bytes, modified) = readable(Path::new(&*path))?;
-    let file = debug.file.metadata().ok().and_then(|it| it.modified().ok());
-    let built = [file, recorded].into_iter().flatten().min();
+    let built = [file_time(debug), recorded].into_iter().flatten().min();
     let written = if modified > built { Written::AfterBinary } else { Written::BeforeBinary };
     let check = source::check(&bytes, [Noted { md5, written }]);
     Some(check.map(|_| FoundSource { bytes, modified }))
+}
+
+fn file_time(debug: &Located) -> Option<SystemTime> {
+    debug.file.metadata().ok()?.modified().ok()
 }

@@ -207,6 +207,33 @@ fn a_source_is_checked_for_each_file_that_was_compiled_from_it() {
     assert!(said.contains("both.c: lines stay without text: changed after the binary"), "{said}");
 }
 
+/// With the source in the debug information, nothing else is needed, nor believed.
+#[test]
+fn a_source_in_the_debug_information_is_shown_without_its_file() {
+    let test = "a_source_in_the_debug_information_is_shown_without_its_file";
+    if !is_installed(test, "clang") {
+        return;
+    }
+    let folder = TestFolder::new();
+    let text = "int main(void) {\n  volatile unsigned n = 150000000; // counted down\n  while (n > 0) n--;\n}\n";
+    let source = folder.write("gone.c", text.as_bytes());
+    let program = folder.join("workload");
+    let mut clang = Command::new("clang");
+    clang.args(["-gdwarf-5", "-gembed-source", "-O1", "-Wl,--build-id"]).arg(&source);
+    assert!(clang.arg("-o").arg(&program).exit_status().expect("clang runs").success());
+    folder.write("gone.c", b"int main(void) { /* another */ }\n");
+    let recorded = RecordedProgram::of(folder, program);
+    let functions = recorded.functions();
+    assert_eq!(functions[0]["sources"][0]["checked_by"], "md5");
+    let lines = functions[0]["lines"].as_array().expect("lines");
+    let wanted: Vec<&str> = text.lines().collect();
+    assert!(lines.len() > 1);
+    for line in lines {
+        let number = line["line"].as_u64().expect("a number") as usize;
+        assert_eq!(line["text"], wanted[number - 1], "{line}");
+    }
+}
+
 /// By address of an innermost frame: the line of the program that stands below it. Of the address what is within a page:
 /// perf prints some as they are in the file.
 fn lines_of_leaves(printed: &str) -> BTreeMap<u64, String> {

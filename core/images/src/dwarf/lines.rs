@@ -14,6 +14,8 @@ use super::budget::{Budget, Fault};
 
 /// A longer path is no path (PATH_MAX).
 const MAX_PATH: usize = 4096;
+/// Nobody writes a source file that is longer.
+const MAX_SOURCE: usize = 16 << 20;
 
 /// The lines of a unit.
 #[derive(Default)]
@@ -132,16 +134,42 @@ impl Lines {
         budget: &Budget,
     ) -> Option<[u8; 16]> {
         let header = unit.line_program.as_ref()?.header();
-        if !header.file_has_md5() {
-            return None;
-        }
-        let mut files = header.file_names().iter();
-        let file = files.find(|file| {
-            let is_paid = budget.work(64 + path.len() as u64).is_ok();
-            is_paid && path_of(dwarf, unit, file, header).as_deref() == Some(path)
-        })?;
+        header.file_has_md5().then_some(())?;
+        let file = file_of(dwarf, unit, path, budget)?;
         Some(*file.md5()).filter(|md5| *md5 != [0; 16])
     }
+
+    /// The text of the file of a path, where the compiler has put it in.
+    pub fn source(
+        &self,
+        dwarf: &Dwarf<Reader>,
+        unit: &gimli::Unit<Reader>,
+        path: &str,
+        budget: &Budget,
+    ) -> Option<Vec<u8>> {
+        let header = unit.line_program.as_ref()?.header();
+        header.file_has_source().then_some(())?;
+        let file = file_of(dwarf, unit, path, budget)?;
+        let text = dwarf.attr_string(unit, file.source()?).ok()?;
+        budget.work(text.len() as u64).ok()?;
+        // A compiler that had none writes an empty one.
+        let is_one = (1..=MAX_SOURCE).contains(&text.len());
+        is_one.then(|| text.to_slice().ok().map(Cow::into_owned)).flatten()
+    }
+}
+
+/// The file of a path in a unit's table.
+fn file_of<'a>(
+    dwarf: &Dwarf<Reader>,
+    unit: &'a gimli::Unit<Reader>,
+    path: &str,
+    budget: &Budget,
+) -> Option<&'a FileEntry<Reader>> {
+    let header = unit.line_program.as_ref()?.header();
+    header.file_names().iter().find(|file| {
+        let is_paid = budget.work(64 + path.len() as u64).is_ok();
+        is_paid && path_of(dwarf, unit, file, header).as_deref() == Some(path)
+    })
 }
 
 /// Path of a file: that of its unit's folder, of its own folder and its name, from the last absolute

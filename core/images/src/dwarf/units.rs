@@ -480,6 +480,12 @@ impl Units {
         lines.md5(&self.dwarf, &found.loaded.unit, path, &self.budget)
     }
 
+    /// The text of the file of this path, if it is in the unit's table.
+    pub fn source(&self, found: &Found, path: &str) -> Option<Vec<u8>> {
+        let lines = found.loaded.lines.get()?;
+        lines.source(&self.dwarf, &found.loaded.unit, path, &self.budget)
+    }
+
     /// The name that a reference of an entry of a unit of the main file leads to.
     pub(super) fn name(
         &self,

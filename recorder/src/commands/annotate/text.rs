@@ -83,6 +83,7 @@ impl<'a> Listing<'a, '_> {
         for SourceFile { path, checked_by, .. } in &function.sources {
             let what = match checked_by {
                 Some(SourceCheck::Md5) => "checked against the MD5 in the debug information",
+                Some(SourceCheck::Embedded) => "as it is in the debug information",
                 Some(SourceCheck::Time) => "not checked: no MD5 in the debug information",
                 None => "not shown",
             };
