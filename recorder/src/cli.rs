@@ -12,6 +12,7 @@ mod privacy;
 mod report;
 mod script;
 mod share;
+mod source;
 
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ pub use filter::{FilterArgs, TimeSpan};
 pub use report::{ReportArgs, ReportField, ReportFields, SortKey};
 pub use script::{BranchField, ScriptArgs, ScriptField};
 pub use share::{LinkContentArgs, LinkTimes, ShareArgs};
+pub use source::SourceArgs;
 
 pub use buildid::{
     AddArgs, ArchiveArgs, BuildidArgs, BuildidCommand, CacheArgs, KcoreArgs, ListArgs, MissingArgs,
@@ -175,6 +177,9 @@ pub struct ViewArgs {
     /// Print the address and do not open a browser
     #[arg(long)]
     pub no_open: bool,
+    /// Where the source files are that the page shows.
+    #[command(flatten)]
+    pub sources: SourceArgs,
     /// Sources of names that the page may ask for.
     #[command(flatten)]
     pub images: ImageArgs,

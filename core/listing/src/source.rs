@@ -40,6 +40,8 @@ pub enum SourceCheck {
     Time,
     /// It is in the debug information itself.
     Embedded,
+    /// Nothing but that a server gave it for the build.
+    Server,
 }
 
 /// Why a file is not used.

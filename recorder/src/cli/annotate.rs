@@ -2,7 +2,7 @@
 
 use clap::{Args, value_parser};
 
-use super::{FilterArgs, NameArgs};
+use super::{FilterArgs, NameArgs, SourceArgs};
 
 /// `perftab annotate`.
 #[derive(Debug, Args)]
@@ -34,6 +34,9 @@ pub struct AnnotateArgs {
     /// Annotate at most this many functions [default: 10]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
+    /// Where source files are.
+    #[command(flatten)]
+    pub sources: SourceArgs,
     /// Which samples are counted.
     #[command(flatten)]
     pub filters: FilterArgs,

@@ -104,8 +104,7 @@ const COMMANDS: &[Options] = &[
         ],
         others: "-M --disassembler-style -n --show-nr-samples --asm-raw --code-with-type \
                  --data-type --demangle --demangle-kernel --group --gtk \
-                 --ignore-vmlinux --insn-stat --itrace --percent-type --prefix --prefix-strip \
-                 --show-total-period --type-stat",
+                 --ignore-vmlinux --insn-stat --itrace --percent-type --show-total-period --type-stat",
         instead: "perftab annotate --help lists what there is; --json has every column",
     },
     Options {

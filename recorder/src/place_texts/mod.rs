@@ -5,6 +5,7 @@
 
 pub mod assembly;
 pub mod source;
+pub mod source_places;
 
 use std::path::Path;
 

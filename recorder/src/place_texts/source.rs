@@ -8,7 +8,7 @@
 //! regular files are read that are called as sources are, also where links of the file system lead: who
 //! lets somebody else's program run may read more than its author.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::Read;
 use std::num::NonZeroU32;
@@ -19,14 +19,20 @@ use std::time::SystemTime;
 use perftab_core::session::Session;
 use perftab_core::{DsoId, FileId, HotPlace, PlaceTexts};
 use perftab_listing::source::{self, MAX_SOURCE, Noted, OtherSource, SourceCheck, Written};
+use perftab_perfdata::format::BuildId;
 use rustix::fs::{Mode, OFlags};
 
+use super::source_places::{self, MovedPaths};
+use crate::cli::{ImageArgs, SourceArgs};
+use crate::debuginfod_client::{Client, Patience};
 use crate::output::{self, grouped};
 
 /// No more than this is read of all, since many paths may lead to one file.
 const MAX_SOURCES: u64 = 1 << 30;
 /// Texts in debug information that are compared with each other.
 const MOST_COMPARED: usize = 16;
+/// Files that servers are asked for.
+const MOST_ASKED: usize = 200;
 /// How sources end.
 const SUFFIXES: [&str; 40] = [
     "adb", "asm", "c", "c++", "cc", "cpp", "cu", "cxx", "d", "def", "f", "f03", "f08", "f90",
@@ -129,9 +135,81 @@ pub struct Sources {
     read: u64,
     /// What is to be said of them.
     pub report: SourceReport,
+    places: SourcePlaces,
+}
+
+/// Where source files are looked for; by default where they were compiled.
+pub struct SourcePlaces {
+    /// `None`: not on this machine.
+    here: Option<MovedPaths>,
+    servers: Option<Client>,
+    /// What servers were asked for, and what they gave.
+    given: HashMap<(BuildId, String), Option<Vec<u8>>>,
+}
+
+impl Default for SourcePlaces {
+    fn default() -> Self {
+        Self { here: Some(MovedPaths::default()), servers: None, given: HashMap::new() }
+    }
+}
+
+impl SourcePlaces {
+    /// As the command line says: on this machine, unless it is to be left alone, then at servers.
+    pub fn new(args: &SourceArgs, images: &ImageArgs) -> Self {
+        let client = Client::new(images, Patience::OfCommand);
+        Self {
+            here: MovedPaths::on_this_machine(args, images),
+            servers: Some(client).filter(|client| !client.servers().is_empty()),
+            given: HashMap::new(),
+        }
+    }
+
+    /// What a server gives for this path of a build. Each is asked for once.
+    fn of_servers(&mut self, id: BuildId, path: &str) -> Option<Vec<u8>> {
+        let Self { servers, given, .. } = self;
+        let key = (id, path.to_owned());
+        if let Some(known) = given.get(&key) {
+            return known.clone();
+        }
+        let client = servers.as_ref().filter(|_| given.len() < MOST_ASKED)?;
+        let bytes = source_places::from_servers(client, id, path);
+        given.insert(key, bytes.clone());
+        bytes
+    }
 }
 
 impl Sources {
+    /// Those that are there.
+    pub fn of(places: SourcePlaces) -> Self {
+        Self { places, ..Self::default() }
+    }
+
+    /// What servers have of a file, if the code is of one build: another may have been compiled from another file.
+    fn of_servers(
+        &mut self,
+        session: &Session,
+        path: &str,
+        places: &[(DsoId, u64)],
+    ) -> Option<Result<(String, SourceCheck), Reason>> {
+        let &(dso, _) = places.first()?;
+        places.iter().all(|(other, _)| *other == dso).then_some(())?;
+        let id = session.profile().dsos.get(dso).build_id()?;
+        let bytes = self.places.of_servers(id, path)?;
+        self.read += bytes.len() as u64;
+        let noted = places.iter().map(|&(dso, address)| {
+            let md5 = session.source_md5(dso, address, path);
+            Noted { md5, written: Written::BeforeBinary }
+        });
+        let checked = source::check(&bytes, noted).map_err(Reason::Other);
+        Some(checked.map(|check| {
+            let check = match check {
+                SourceCheck::Time => SourceCheck::Server,
+                check => check,
+            };
+            (String::from_utf8_lossy(&bytes).into_owned(), check)
+        }))
+    }
+
     /// What a file holds, if it is the one that the code at these places was made of.
     pub fn content(
         &mut self,
@@ -140,15 +218,19 @@ impl Sources {
         path: &str,
         places: impl Iterator<Item = (DsoId, u64)>,
     ) -> Option<(String, SourceCheck)> {
-        let compiled = CompiledSource { session, recording, path };
+        let places: Vec<(DsoId, u64)> = places.collect();
+        let here = self.places.here.as_ref();
+        let compiled = CompiledSource { session, recording, path, here };
         let content = match self.read < MAX_SOURCES {
-            true => compiled.content(places, &mut self.read),
+            true => compiled
+                .content(&places, &mut self.read)
+                .or_else(|why| self.of_servers(session, path, &places).unwrap_or(Err(why))),
             false => Err(Reason::TooMuch),
         };
         let path = path.to_owned();
         match &content {
             Ok((_, SourceCheck::Md5 | SourceCheck::Embedded)) => {}
-            Ok((_, SourceCheck::Time)) => {
+            Ok((_, SourceCheck::Time | SourceCheck::Server)) => {
                 self.report.unchecked.insert(path);
             }
             Err(reason) => {
@@ -164,22 +246,23 @@ struct CompiledSource<'a> {
     session: &'a Session,
     recording: &'a Path,
     path: &'a str,
+    /// `None`: not on this machine.
+    here: Option<&'a MovedPaths>,
 }
 
 impl CompiledSource<'_> {
     /// What the file holds, if it is the one that the code at these places was made of.
     fn content(
         &self,
-        places: impl Iterator<Item = (DsoId, u64)>,
+        places: &[(DsoId, u64)],
         read: &mut u64,
     ) -> Result<(String, SourceCheck), Reason> {
-        let places: Vec<(DsoId, u64)> = places.collect();
-        match self.embedded(&places) {
+        match self.embedded(places) {
             Some(found) => {
                 *read += found.0.len() as u64;
                 Ok(found)
             }
-            None => self.of_this_machine(&places, read),
+            None => self.of_this_machine(places, read),
         }
     }
 
@@ -209,7 +292,8 @@ impl CompiledSource<'_> {
         places: &[(DsoId, u64)],
         read: &mut u64,
     ) -> Result<(String, SourceCheck), Reason> {
-        let (bytes, changed) = readable(Path::new(self.path)).ok_or(Reason::Missing)?;
+        let (bytes, changed) =
+            self.here.and_then(|here| readable(&here.of(self.path))).ok_or(Reason::Missing)?;
         *read += bytes.len() as u64;
         let mut built = BTreeMap::new();
         let noted = places.iter().map(|&(dso, address)| {
@@ -237,9 +321,7 @@ impl CompiledSource<'_> {
 
 /// A source file's bytes, and when it was changed.
 pub fn readable(path: &Path) -> Option<(Vec<u8>, Option<SystemTime>)> {
-    if !path.is_absolute() || !is_called_as_source(path) {
-        return None;
-    }
+    is_named_as_source(path).then_some(())?;
     fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     // It may have become a pipe, which would wait.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -252,6 +334,11 @@ pub fn readable(path: &Path) -> Option<(Vec<u8>, Option<SystemTime>)> {
     let mut bytes = Vec::new();
     file.take(MAX_SOURCE).read_to_end(&mut bytes).ok()?;
     Some((bytes, changed))
+}
+
+/// Whether a path is one that sources have.
+pub fn is_named_as_source(path: &Path) -> bool {
+    path.is_absolute() && is_called_as_source(path)
 }
 
 fn is_called_as_source(path: &Path) -> bool {

@@ -25,9 +25,9 @@ use perftab_perfdata::format::elf_note::build_id_of_elf;
 
 use super::kept_files::{Asked, KeptFiles};
 use super::route::LocalFile;
-use super::sources::{self, FoundSource};
+use super::sources::{FoundSource, SourceSearch};
 use crate::cli::ImageArgs;
-use crate::debuginfod_client::Artifact;
+use crate::debuginfod_client::{Artifact, Client};
 use crate::images::companions::{Companions, GivenCompanions};
 use crate::images::kernel::KernelPlaces;
 use crate::images::kernel_copies::KernelCopies;
@@ -37,6 +37,7 @@ use crate::images::{code_of_processes, folders, identity};
 use crate::input::Input;
 use crate::late_ids::Judgement;
 use crate::output;
+use crate::place_texts::source_places::MovedPaths;
 use crate::record::own_vdso;
 use crate::recording::Recording;
 use crate::scratch;
@@ -155,11 +156,15 @@ impl LocalMachine {
     }
 
     /// The source file that the code at an address of a build was made of; `None` if it is not here.
-    pub fn source(&self, id: BuildId, address: Svma) -> Option<Result<FoundSource, OtherSource>> {
-        // Sources are none of what the user named.
-        self.places.as_ref()?;
+    pub fn source(
+        &self,
+        here: Option<&MovedPaths>,
+        servers: &Client,
+        (id, address): (BuildId, Svma),
+    ) -> Option<Result<FoundSource, OtherSource>> {
         let recorded = self.profiles.iter().filter_map(|it| it.recording()?.written()).max();
-        sources::find(&self.open(id, Holding::Dwarf)?, id, address, recorded)
+        let search = SourceSearch { here, servers, recorded };
+        search.find(&self.open(id, Holding::Dwarf)?, id, address)
     }
 
     fn companions(&self) -> MutexGuard<'_, HashMap<BuildId, Arc<Companions>>> {

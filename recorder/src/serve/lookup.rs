@@ -22,10 +22,11 @@ use super::local_machine::{LocalMachine, ServedFile};
 use super::reply;
 use super::route::LocalFile;
 use super::sources::FoundSource;
-use crate::cli::ImageArgs;
+use crate::cli::ViewArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Patience, Receiver, ServerOutcome};
 use crate::input::Input;
 use crate::late_ids::Judgement;
+use crate::place_texts::source_places::MovedPaths;
 
 /// Bytes between the thread that receives and the connection that sends.
 const PIPE: usize = 1 << 20;
@@ -34,13 +35,19 @@ const PIPE: usize = 1 << 20;
 pub struct Lookup {
     local_machine: LocalMachine,
     client: Client,
+    /// Where sources of this machine are; `None`: they are left alone.
+    sources: Option<MovedPaths>,
 }
 
 impl Lookup {
     /// As the command line says, for the DSOs of these profiles.
-    pub fn new(args: &ImageArgs, profiles: Arc<[Input]>) -> anyhow::Result<Self> {
-        let client = Client::new(args, Patience::Endless);
-        Ok(Self { local_machine: LocalMachine::new(args, profiles)?, client })
+    pub fn new(args: &ViewArgs, profiles: Arc<[Input]>) -> anyhow::Result<Self> {
+        let images = &args.images;
+        Ok(Self {
+            client: Client::new(images, Patience::Endless),
+            sources: MovedPaths::on_this_machine(&args.sources, images),
+            local_machine: LocalMachine::new(images, profiles)?,
+        })
     }
 
     /// The servers' URLs.
@@ -136,10 +143,13 @@ pub async fn answer_local(
 /// Answers a request for the source file of some code.
 pub async fn answer_source(lookup: &Arc<Lookup>, id: BuildId, address: Svma) -> Response<Body> {
     let lookup = Arc::clone(lookup);
-    let find = move || lookup.local_machine.source(id, address);
+    let find = move || {
+        let Lookup { local_machine, client, sources } = &*lookup;
+        local_machine.source(sources.as_ref(), client, (id, address))
+    };
     match tokio::task::spawn_blocking(find).await {
-        Ok(Some(Ok(FoundSource { bytes, modified }))) => {
-            reply::modified(reply::octets(bytes), modified)
+        Ok(Some(Ok(FoundSource { bytes, modified, from }))) => {
+            reply::source(reply::octets(bytes), modified, from)
         }
         Ok(Some(Err(other))) => reply::refusal(StatusCode::CONFLICT, &other.to_string()),
         Ok(None) => reply::refusal(StatusCode::NOT_FOUND, "this machine does not have it"),

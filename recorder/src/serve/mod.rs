@@ -59,7 +59,7 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
     let url = format!("http://127.0.0.1:{port}/?token={token}");
     let server = Server {
         guard: Guard::new(token, port),
-        lookup: Arc::new(Lookup::new(&args.images, Arc::clone(&profiles))?),
+        lookup: Arc::new(Lookup::new(args, Arc::clone(&profiles))?),
         profiles,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

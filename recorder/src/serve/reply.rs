@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::io::ReaderStream;
 
 use super::range::{self, Part};
+use super::sources::SourceFrom;
 
 /// Large enough that a system call and a wake-up a block cost nothing beside the copy.
 const BLOCK: usize = 256 << 10;
@@ -123,8 +124,13 @@ pub fn tagged(mut response: Response<Body>, tag: &str) -> Response<Body> {
     response
 }
 
-/// An answer with the time of a file, in milliseconds since 1970.
-pub fn modified(mut response: Response<Body>, time: Option<SystemTime>) -> Response<Body> {
+/// An answer with where a source is from, and the time of its file, in milliseconds since 1970.
+pub fn source(
+    mut response: Response<Body>,
+    time: Option<SystemTime>,
+    from: SourceFrom,
+) -> Response<Body> {
+    set(&mut response, HeaderName::from_static("perftab-from"), from.name().to_owned());
     let since = time.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
     if let Some(since) = since {
         let name = HeaderName::from_static("perftab-modified");

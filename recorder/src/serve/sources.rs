@@ -2,9 +2,9 @@
 //!
 //! Constraint: the page never says a path. It says a build and an address, and the debug information of a file with that
 //! build-id says which source the code there was made of. That may be anything, too: what is read is a regular file that is
-//! called as sources are, of limited size (or what the compiler put into the debug information), also where links of the file system lead (`place_texts::source`).
+//! called as sources are, of limited size, also where links of the file system lead (`place_texts::source`). What the
+//! compiler put into the debug information comes before it, and what a debuginfod server has after it.
 
-use std::path::Path;
 use std::time::SystemTime;
 
 use perftab_core::Svma;
@@ -12,39 +12,90 @@ use perftab_core::images::CompiledSource;
 use perftab_listing::source::{self, Noted, OtherSource, Written};
 use perftab_perfdata::format::BuildId;
 
+use crate::debuginfod_client::Client;
 use crate::images::identity;
 use crate::images::local::Located;
 use crate::place_texts::source::readable;
+use crate::place_texts::source_places::{self, MovedPaths};
 
 /// A source file that may be the one that was compiled.
 pub struct FoundSource {
     pub bytes: Vec<u8>,
-    /// When it was written last.
+    /// When it was written last, if it is a file of this machine.
     pub modified: Option<SystemTime>,
+    pub from: SourceFrom,
 }
 
-/// That of the code at an address, as a file of the build says; `None` if there is none. One that is known to be another
-/// than was compiled is not handed out. `recorded` is when the code had run: a file of the build that is younger is a copy.
-pub fn find(
-    debug: &Located,
-    id: BuildId,
-    address: Svma,
-    recorded: Option<SystemTime>,
-) -> Option<Result<FoundSource, OtherSource>> {
-    let image = identity::image(&debug.file).ok()??;
-    let CompiledSource { path, md5, text } = CompiledSource::at(&image, id, address)?;
-    let embedded = text.filter(|text| {
-        let noted = Noted { md5, written: Written::BeforeBinary };
-        source::check(text, [noted]).is_ok()
-    });
-    if let Some(bytes) = embedded {
-        return Some(Ok(FoundSource { bytes, modified: file_time(debug) }));
+/// Where a source is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceFrom {
+    /// A file of this machine.
+    ThisMachine,
+    /// The compiler put it in.
+    DebugInformation,
+    /// A debuginfod server.
+    Server,
+}
+
+impl SourceFrom {
+    /// What the page is told.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ThisMachine => "file",
+            Self::DebugInformation => "debug information",
+            Self::Server => "debuginfod",
+        }
     }
-    let (bytes, modified) = readable(Path::new(&*path))?;
-    let built = [file_time(debug), recorded].into_iter().flatten().min();
-    let written = if modified > built { Written::AfterBinary } else { Written::BeforeBinary };
-    let check = source::check(&bytes, [Noted { md5, written }]);
-    Some(check.map(|_| FoundSource { bytes, modified }))
+}
+
+/// Where a source is looked for.
+pub struct SourceSearch<'a> {
+    /// `None`: not on this machine.
+    pub here: Option<&'a MovedPaths>,
+    /// After this machine.
+    pub servers: &'a Client,
+    /// When the code had run: a file of the build that is younger is a copy.
+    pub recorded: Option<SystemTime>,
+}
+
+impl SourceSearch<'_> {
+    /// The source of the code at an address, as a file of the build says; `None` if there is none. One that is known to be
+    /// another than was compiled is not handed out.
+    pub fn find(
+        &self,
+        debug: &Located,
+        id: BuildId,
+        address: Svma,
+    ) -> Option<Result<FoundSource, OtherSource>> {
+        let image = identity::image(&debug.file).ok()??;
+        let CompiledSource { path, md5, text } = CompiledSource::at(&image, id, address)?;
+        let is_it = |bytes: &[u8], written| source::check(bytes, [Noted { md5, written }]);
+        if let Some(bytes) = text.filter(|text| is_it(text, Written::BeforeBinary).is_ok()) {
+            return Some(Ok(FoundSource {
+                bytes,
+                modified: None,
+                from: SourceFrom::DebugInformation,
+            }));
+        }
+        let here = self.here.and_then(|here| readable(&here.of(&path))).map(|(bytes, modified)| {
+            let built = [file_time(debug), self.recorded].into_iter().flatten().min();
+            let written =
+                if modified > built { Written::AfterBinary } else { Written::BeforeBinary };
+            is_it(&bytes, written)?;
+            Ok(FoundSource { bytes, modified, from: SourceFrom::ThisMachine })
+        });
+        if let Some(Ok(_)) = here {
+            return here;
+        }
+        let of_servers = source_places::from_servers(self.servers, id, &path).map(|bytes| {
+            is_it(&bytes, Written::BeforeBinary)?;
+            Ok(FoundSource { bytes, modified: None, from: SourceFrom::Server })
+        });
+        match of_servers {
+            Some(Ok(_)) => of_servers,
+            _ => here.or(of_servers),
+        }
+    }
 }
 
 fn file_time(debug: &Located) -> Option<SystemTime> {

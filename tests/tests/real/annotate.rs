@@ -10,6 +10,7 @@ use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_at;
 use perftab_tests::program::is_installed;
+use perftab_tests::servers::Debuginfod;
 use serde_json::Value;
 
 use super::place_texts::RecordedProgram;
@@ -205,6 +206,44 @@ fn a_source_is_checked_for_each_file_that_was_compiled_from_it() {
         );
     }
     assert!(said.contains("both.c: lines stay without text: changed after the binary"), "{said}");
+}
+
+/// The program's own path has no source any more: one is below another folder, and a server has it.
+#[test]
+fn a_source_is_found_below_a_prefix_and_at_a_server() {
+    let recorded = RecordedProgram::new();
+    let name = recorded.functions()[0]["name"].as_str().expect("a name").to_owned();
+    let texts = |arguments: &[&str]| -> (Value, Vec<Value>) {
+        let program = recorded.program.to_str().expect("text");
+        let here = ["--json", "--no-local", "--image", program, &name];
+        let (json, _) = recorded.annotated(&[&here[..], arguments].concat());
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        let function = &json["functions"][0];
+        let lines = function["lines"].as_array().expect("lines").iter();
+        let texts = lines.map(|line| line["text"].clone()).collect();
+        (function["sources"][0]["checked_by"].clone(), texts)
+    };
+    let (by, without) = texts(&[]);
+    assert!(by.is_null() && without.iter().all(Value::is_null), "{without:?}");
+
+    let elsewhere = TestFolder::new();
+    let path = recorded.folder.join("workload.c");
+    let strip = path.components().count() - 2;
+    std::fs::copy(&path, elsewhere.join("workload.c")).expect("a copy");
+    let copied = File::options().write(true).open(elsewhere.join("workload.c")).expect("it opens");
+    copied.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("a time");
+    let prefix = elsewhere.to_str().expect("text");
+    let (by, moved) = texts(&["--prefix", prefix, "--prefix-strip", &strip.to_string()]);
+    assert_eq!(by, "time");
+    assert!(moved.iter().all(Value::is_string), "{moved:?}");
+
+    let Some(server) = Debuginfod::start(&recorded.folder) else {
+        println!("SKIPPED: a_source_is_found_at_a_server: debuginfod is not installed");
+        return;
+    };
+    let (by, of_server) = texts(&["--debuginfod", &server.url()]);
+    assert_eq!(by, "server");
+    assert_eq!(of_server, moved);
 }
 
 /// With the source in the debug information, nothing else is needed, nor believed.

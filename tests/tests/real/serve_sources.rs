@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
-use perftab_tests::servers::Viewer;
+use perftab_tests::servers::{Debuginfod, Viewer};
 
 const ID: &str = "50c350c350c350c350c350c350c350c350c350c3";
 
@@ -85,6 +85,7 @@ fn a_source_is_what_the_debug_information_names_and_nothing_else() {
     let modified = fs::metadata(folder.join("own.c")).and_then(|it| it.modified()).expect("a time");
     let since = modified.duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
     assert_eq!(own.header("perftab-modified"), since.as_millis().to_string());
+    assert_eq!(own.header("perftab-from"), "file");
     for (name, path) in HOSTILE {
         let arguments = ["-e", "program", &address_of(name, &folder)];
         let line = Command::new("addr2line").args(arguments).current_dir(&*folder).ended();
@@ -129,4 +130,49 @@ fn a_source_is_what_the_debug_information_names_and_nothing_else() {
     // Nothing but what is named may be looked at.
     let viewer = Viewer::start(&["--image", program, "--no-local"]);
     assert_eq!(viewer.get(&format!("/source/{ID}/{address}")).status, 404);
+
+    // Below a folder that is named instead, what is there under the rest of the path.
+    let elsewhere = TestFolder::new();
+    let path = folder.join("own.c");
+    let strip = path.parent().map_or(0, |it| it.components().count() - 1).to_string();
+    elsewhere.write("own.c", b"int elsewhere;");
+    let old = File::options().write(true).open(elsewhere.join("own.c")).expect("it opens");
+    old.set_modified(minutes(10)).expect("a time");
+    let prefix = elsewhere.to_str().expect("UTF-8");
+    let moved = ["--image", program, "--no-local", "--prefix", prefix, "--prefix-strip", &strip];
+    let viewer = Viewer::start(&moved);
+    let found = viewer.get(&format!("/source/{ID}/{address}"));
+    assert_eq!((found.status, found.text().as_str()), (200, "int elsewhere;"));
+    for (name, path) in HOSTILE {
+        let address = address_of(name, &folder);
+        assert_eq!(viewer.get(&format!("/source/{ID}/{address}")).status, 404, "{path}");
+    }
+}
+
+/// A server that the user named has it, and is asked for no more than sources.
+#[test]
+fn a_server_is_asked_for_the_source_that_the_debug_information_names() {
+    let test = "a_server_is_asked_for_the_source_that_the_debug_information_names";
+    let folder = TestFolder::new();
+    let text = compiled(&folder);
+    folder.write("secret", b"secret");
+    folder.write("huge.c", b"");
+    let huge = File::options().write(true).open(folder.join("huge.c")).expect("it opens");
+    huge.set_len(17 << 20).expect("it grows");
+    let Some(server) = Debuginfod::start(&folder) else {
+        println!("SKIPPED: {test}: debuginfod is not installed");
+        return;
+    };
+    let program = folder.join("program");
+    let program = program.to_str().expect("UTF-8");
+    let url = server.url();
+    let viewer = Viewer::start(&["--image", program, "--no-local", "--debuginfod", &url]);
+    let asked =
+        |function: &str| viewer.get(&format!("/source/{ID}/{}", address_of(function, &folder)));
+    let own = asked("own");
+    assert_eq!((own.status, own.body.as_slice()), (200, text.as_bytes()));
+    assert_eq!(own.header("perftab-from"), "debuginfod");
+    for name in ["shadow", "climbing", "device", "secret", "huge"] {
+        assert_eq!(asked(name).status, 404, "{name}");
+    }
 }

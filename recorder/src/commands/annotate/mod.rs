@@ -29,7 +29,7 @@ use crate::cli::{AnnotateArgs, AnnotatedPart, InputArgs};
 use crate::input::is_link_argument;
 use crate::output::{self, Outcome, Results, grouped, printable};
 use crate::place_texts::assembly::Instructions;
-use crate::place_texts::source::Sources;
+use crate::place_texts::source::{SourcePlaces, Sources};
 use crate::recording::USUAL_NAME;
 
 /// Functions that are annotated if none is named.
@@ -158,7 +158,8 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
             anyhow!("{error}; one that is inlined is a part of its caller here")
         })?,
     };
-    let mut sources = ReadSources { part: args.what(), reader: Sources::default() };
+    let places = SourcePlaces::new(&args.sources, &args.images.images);
+    let mut sources = ReadSources { part: args.what(), reader: Sources::of(places) };
     let mut without_code = Vec::new();
     // All samples are gone through for each.
     let mut tries = limit.saturating_add(MOST_WITHOUT_CODE);

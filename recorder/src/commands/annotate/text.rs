@@ -84,6 +84,9 @@ impl<'a> Listing<'a, '_> {
             let what = match checked_by {
                 Some(SourceCheck::Md5) => "checked against the MD5 in the debug information",
                 Some(SourceCheck::Embedded) => "as it is in the debug information",
+                Some(SourceCheck::Server) => {
+                    "not checked: from a debuginfod server, and no MD5 in the debug information"
+                }
                 Some(SourceCheck::Time) => "not checked: no MD5 in the debug information",
                 None => "not shown",
             };

@@ -132,7 +132,7 @@ function originWords({ from, check, modified }: SourceText & { kind: "here" }): 
   // The mark first: the rest may find no room.
   return check === "checked"
     ? `checked against the MD5 in the debug information: ${from}`
-    : `not checked, as no MD5 is known: ${from} of ${new Date(modified).toLocaleString()}`;
+    : `not checked, as no MD5 is known: ${from}${modified === 0 ? "" : ` of ${new Date(modified).toLocaleString()}`}`;
 }
 
 /** Why there is no text, and what brings it. */

@@ -108,6 +108,12 @@ async function look(session: Session, of: SourceFile, files: readonly KeptFile[]
   return given.kind === "missing" ? await askMachine(session, of) : given;
 }
 
+/** What `perftab view` says of where a source is from, if that is no file. */
+const ORIGINS = new Map([
+  ["debug information", "the debug information"],
+  ["debuginfod", "a debuginfod server"],
+]);
+
 /** The machine that `perftab view` runs on may have it: it is told which code is shown, and no path. */
 async function askMachine(session: Session, { path, md5, code }: SourceFile): Promise<SourceText> {
   const [token, row] = [served.peek()?.token, dsos.peek().find(({ id }) => id === code?.dso)];
@@ -124,7 +130,8 @@ async function askMachine(session: Session, { path, md5, code }: SourceFile): Pr
       return { kind: "missing" };
     }
     const lastModified = Number(reply.headers.get("perftab-modified") ?? 0);
-    return await read(session, { path, file: new File([await reply.blob()], path, { lastModified }), given: 0 }, md5);
+    const from = ORIGINS.get(reply.headers.get("perftab-from") ?? "") ?? path;
+    return await read(session, { path: from, file: new File([await reply.blob()], path, { lastModified }), given: 0 }, md5);
   } catch (error) {
     if (error instanceof TypeError) {
       // It has ended.
