@@ -78,6 +78,19 @@ pub struct FunctionCode {
     pub bytes: Vec<u8>,
 }
 
+/// Where a function is, for a host that has its bytes from elsewhere: a kernel's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionPlace {
+    /// As in [`FunctionCode`].
+    pub start: u64,
+    /// As there.
+    pub start_in_file: Svma,
+    /// How many bytes it has, of which no more are shown.
+    pub length: u64,
+    /// What it is called, as its symbol is.
+    pub name: String,
+}
+
 /// What an instruction was made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeOrigin {
@@ -140,6 +153,19 @@ impl DsoImages {
             name.push_str(PLT_SUFFIX);
         }
         Some((name, address.0 - symbol.start.0))
+    }
+
+    /// Where the function at an address of a DSO is, by its symbol.
+    pub fn function_place(&self, id: DsoId, dso: &Dso, address: u64) -> Option<FunctionPlace> {
+        let build = self.build(id)?;
+        let at = build.placement(dso).ok()?.svma(address)?;
+        let symbol = build.symbols().at(at)?;
+        Some(FunctionPlace {
+            start: address.checked_sub(at.0 - symbol.start.0)?,
+            start_in_file: symbol.start,
+            length: symbol.end.0.checked_sub(symbol.start.0)?.min(MAX_CODE),
+            name: symbol.name.to_owned(),
+        })
     }
 
     /// MD5 of the source file of this path that the code at an address of a DSO was made of, where its

@@ -17,7 +17,7 @@ use super::companion::{Companion, CompanionId, MissingUnits, Waiting};
 use super::dso_images::{AddedImage, DsoImages};
 use super::findings::{Finding, MatchedFile, Outcome, Refusal};
 use super::forced::{ForceError, ForcedImage, ForcedNames};
-use super::function_code::{CodeOrigin, FunctionCode};
+use super::function_code::{CodeOrigin, FunctionCode, FunctionPlace};
 use super::image::{Image, NotAnImage};
 use super::matched_image::MatchedImage;
 use super::naming::{DsoNaming, ForcedAddresses};
@@ -288,6 +288,12 @@ impl Images {
     pub fn function_code(&self, dso: DsoId, address: u64) -> Option<FunctionCode> {
         (dso.index() < self.dsos.len())
             .then(|| self.files.function_code(dso, self.dsos.get(dso), address))?
+    }
+
+    /// Where the function at an address of a DSO is, by the symbols of a file that passed the gate.
+    pub fn function_place(&self, dso: DsoId, address: u64) -> Option<FunctionPlace> {
+        (dso.index() < self.dsos.len())
+            .then(|| self.files.function_place(dso, self.dsos.get(dso), address))?
     }
 
     /// What the code at addresses of a DSO was made of, in their order, as files say that passed the gate.

@@ -64,7 +64,7 @@ pub use demangle::demangle;
 pub use dso_images::{AddedImage, DsoImages, Extent, LostInlines};
 pub use findings::{Candidate, Finding, MatchedFile, OtherBuild, Outcome, Refusal};
 pub use forced::{ForceError, ForcedImage, ForcedNames};
-pub use function_code::{CodeLine, CodeOrigin, FunctionCode, MAX_CODE, Machine};
+pub use function_code::{CodeLine, CodeOrigin, FunctionCode, FunctionPlace, MAX_CODE, Machine};
 pub use image::{Image, NotAnImage};
 pub use image_contents::ImageContents;
 pub use images::{AdmittedFile, ForcedFile, Images, InsistedFile};

@@ -1,8 +1,9 @@
 //! Files that a host keeps beside the session: [`Images`] in the same place, asked at once.
 
 use perftab_images::{
-    self as images, AdmittedFile, ForceError, FunctionCode, Image, Images, InsistedFile,
-    MissingUnits, NotAnImage, OfferReport, OfferStep, Rejection, SupplementaryLink, Svma,
+    self as images, AdmittedFile, ForceError, FunctionCode, FunctionPlace, Image, Images,
+    InsistedFile, MAX_CODE, MissingUnits, NotAnImage, OfferReport, OfferStep, Rejection,
+    SupplementaryLink, Svma,
 };
 use perftab_perfdata::decode::ByteSource;
 use perftab_profile::{DsoId, Frame};
@@ -150,6 +151,21 @@ impl Session {
     /// The code of the function at an address of a DSO, if a file that passed the gate has it.
     pub fn function_code(&self, dso: DsoId, address: u64) -> Option<FunctionCode> {
         self.images.as_ref()?.function_code(dso, address)
+    }
+
+    /// Where the function at an address of a DSO is: by a file that passed the gate, or by what the recording brought.
+    pub fn function_place(&self, dso: DsoId, address: u64) -> Option<FunctionPlace> {
+        let of_file = || self.images.as_ref()?.function_place(dso, address);
+        of_file().or_else(|| {
+            let mut of_dso = self.embedded.iter().filter(|it| it.dsos().contains(&dso));
+            let symbol = of_dso.find_map(|symbols| symbols.at(address))?;
+            Some(FunctionPlace {
+                start: symbol.address,
+                start_in_file: Svma(symbol.address),
+                length: symbol.size.min(MAX_CODE),
+                name: symbol.name.clone(),
+            })
+        })
     }
 
     /// What covers an address of the file that has the code of a DSO, as disassemblies write it.

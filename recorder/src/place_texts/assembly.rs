@@ -7,10 +7,11 @@ use std::ops::Deref;
 use std::path::Path;
 
 use perftab_core::session::{MadeCodePlace, Session};
-use perftab_core::{DsoId, FunctionCode, HotPlace, PlaceTexts, Svma};
+use perftab_core::{DsoId, DsoKind, FunctionCode, FunctionPlace, HotPlace, PlaceTexts, Svma};
 use perftab_listing::instructions::{self, Instruction};
 use perftab_perfdata::decode::ByteSource;
 
+use crate::buildid_cache::Cache;
 use crate::file_source::FileSource;
 use crate::images::local::open_regular;
 
@@ -69,6 +70,19 @@ impl Instructions {
         let start = bytes.start;
         let bytes = source.read_vec(start, bytes.end - start).ok()?;
         Some(Self::of(dso, FunctionCode { machine, start, start_in_file: made_at, bytes }))
+    }
+
+    /// Those of a kernel as it ran, from the copy of its memory that a cache has.
+    pub fn in_memory(session: &Session, dso: DsoId, address: u64, cache: &Cache) -> Option<Self> {
+        let kernel = session.profile().dsos.get(dso);
+        let id = kernel.build_id().filter(|_| kernel.kind == DsoKind::Kernel)?;
+        let place = &kernel.kernel_place;
+        let reference = place.reference.filter(|_| place.moved_to.is_empty())?;
+        let function = session.function_place(dso, address)?;
+        let symbol = place.symbol.as_deref().unwrap_or("_text");
+        let (machine, bytes) = cache.kernel_code(id, (symbol, reference), &function)?;
+        let FunctionPlace { start, start_in_file, .. } = function;
+        Some(Self::of(dso, FunctionCode { machine, start, start_in_file, bytes }))
     }
 
     fn of(dso: DsoId, code: FunctionCode) -> Self {

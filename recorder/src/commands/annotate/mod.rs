@@ -25,6 +25,7 @@ use perftab_listing::source::SourceCheck;
 use serde::{Serialize, Serializer};
 
 use super::{doubts, event_number, filter, finish_named, read_named};
+use crate::buildid_cache::Cache;
 use crate::cli::{AnnotateArgs, AnnotatedPart, InputArgs};
 use crate::input::is_link_argument;
 use crate::output::{self, Outcome, Results, grouped, printable};
@@ -42,8 +43,8 @@ const MOST_INSTRUCTIONS: usize = 1 << 19;
 /// Of longer instructions and lines of source the beginning is shown.
 const MOST_CHARACTERS: usize = 300;
 /// Why a kernel has no instructions.
-const NO_VMLINUX: &str =
-    "no file that is at hand has the kernel's code; name its vmlinux with --vmlinux";
+const NO_VMLINUX: &str = "no file that is at hand has the kernel's code; name its vmlinux with --vmlinux, or keep its code with \
+                          perftab buildid kcore";
 /// Lines without code that are printed between two with code.
 const MOST_BETWEEN: u32 = 200;
 
@@ -85,6 +86,8 @@ enum FileCode {
     AsItRan,
     /// How a kernel begins, which changes some of its code.
     BeforeBoot,
+    /// All of a kernel, as it lay in memory.
+    InMemory,
     /// A process wrote it into its jitdump.
     Made,
 }
@@ -159,7 +162,9 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         })?,
     };
     let places = SourcePlaces::new(&args.sources, &args.images.images);
-    let mut sources = ReadSources { part: args.what(), reader: Sources::of(places) };
+    let images = &args.images.images;
+    let kernels = Cache::of_user(images.cache.buildid_dir.as_deref()).filter(|_| !images.no_local);
+    let mut sources = ReadSources { part: args.what(), reader: Sources::of(places), kernels };
     let mut without_code = Vec::new();
     // All samples are gone through for each.
     let mut tries = limit.saturating_add(MOST_WITHOUT_CODE);
@@ -229,12 +234,12 @@ fn why_no_code(session: &Session, function: &FunctionRef) -> Option<String> {
     let is_it = |(_, dso): &(DsoId, &Dso)| dso.path == function.dso.path;
     let (id, dso) = if is_it(&first) { first } else { meant.find(is_it).unwrap_or(first) };
     let why = match dso.kind {
-        DsoKind::User | DsoKind::Kernel if session.image_name(id).is_some() => return None,
+        DsoKind::User if session.image_name(id).is_some() => return None,
+        DsoKind::Kernel if session.fidelity().is_none() => return None,
         _ if session.fidelity().is_some() => {
             "a link has none of whole functions; use the recording"
         }
         DsoKind::User => "no file with its build-id is at hand; add it with --image",
-        DsoKind::Kernel => NO_VMLINUX,
         DsoKind::Jit if session.has_jitdump(id) => return None,
         DsoKind::Jit => "a perf map has names alone; a jitdump has code, too",
         DsoKind::Module => "the code of a module has its addresses only once it is loaded",
@@ -259,6 +264,8 @@ fn operands(args: &AnnotateArgs) -> (PathBuf, Option<String>) {
 struct ReadSources {
     part: AnnotatedPart,
     reader: Sources,
+    /// Where copies of kernels' memory may be.
+    kernels: Option<Cache>,
 }
 
 /// Where code is looked for.
@@ -282,9 +289,7 @@ impl Place<'_> {
         let known: usize = annotated.iter().map(|known| known.instructions.len()).sum();
         let mut left = MOST_INSTRUCTIONS.saturating_sub(known);
         while let Some(&(first, _)) = rest.first() {
-            let code = Instructions::at(self.session, self.dso, first)
-                .or_else(|| Instructions::made(self.session, self.dso, first));
-            let Some(code) = code else {
+            let Some((code, from)) = self.code(first, read.kernels.as_ref()) else {
                 let dso = self.session.profile().dsos.get(self.dso);
                 let why = match dso.kind {
                     DsoKind::Kernel => NO_VMLINUX,
@@ -311,16 +316,32 @@ impl Place<'_> {
                 return Some(format!("{name}: left out beyond {most} instructions in all"));
             };
             left = still;
-            annotated.push(self.annotate(function, of_code, &code, read));
+            annotated.push(self.annotate(function, of_code, (&code, from), read));
         }
         None
+    }
+
+    /// The code at an address, and what it is.
+    fn code(&self, at: u64, kernels: Option<&Cache>) -> Option<(Instructions, FileCode)> {
+        let Self { session, dso, .. } = *self;
+        match session.profile().dsos.get(dso).kind {
+            DsoKind::Jit => Some((Instructions::made(session, dso, at)?, FileCode::Made)),
+            DsoKind::Kernel => {
+                let in_memory = kernels
+                    .and_then(|cache| Instructions::in_memory(session, dso, at, cache))
+                    .map(|code| (code, FileCode::InMemory));
+                in_memory
+                    .or_else(|| Some((Instructions::at(session, dso, at)?, FileCode::BeforeBoot)))
+            }
+            _ => Some((Instructions::at(session, dso, at)?, FileCode::AsItRan)),
+        }
     }
 
     fn annotate(
         &self,
         function: &FunctionRef,
         annotated: AnnotatedCode,
-        code: &Instructions,
+        (code, from): (&Instructions, FileCode),
         read: &mut ReadSources,
     ) -> AnnotatedFunction {
         let Self { session, recording, dso } = *self;
@@ -361,11 +382,7 @@ impl Place<'_> {
             name: shown(function),
             dso: printable(&dso.path).into_owned(),
             build_id: dso.build_id.clone(),
-            code: match session.profile().dsos.get(self.dso).kind {
-                DsoKind::Kernel => FileCode::BeforeBoot,
-                DsoKind::Jit => FileCode::Made,
-                _ => FileCode::AsItRan,
-            },
+            code: from,
             self_weight: all.weight,
             self_samples: all.samples,
             instructions,

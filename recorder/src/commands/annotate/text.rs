@@ -94,6 +94,9 @@ impl<'a> Listing<'a, '_> {
         }
         let what = match function.code {
             FileCode::AsItRan => None,
+            FileCode::InMemory => {
+                Some("A kernel as it ran, by the copy of its memory in the build-id cache")
+            }
             FileCode::BeforeBoot => Some(
                 "A kernel: instructions are those of its file, some of which it changes as it boots",
             ),

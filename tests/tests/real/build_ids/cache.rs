@@ -3,7 +3,7 @@
 
 mod archive;
 mod home;
-mod kcore;
+pub mod kcore;
 mod list;
 mod poison;
 mod shared;

@@ -21,6 +21,7 @@ use perftab_tests::synth::{At, BuildIdEntry, MappedFile, Mapping, Recording, Sam
 use perftab_tests::{http, perftab_at};
 use serde_json::Value;
 
+use crate::build_ids::cache::kcore::kcore_of;
 use crate::build_ids::kernel::{admit, map, named, names, opened, output, recording, samples};
 
 const KERNEL: u16 = PERF_RECORD_MISC_KERNEL as u16;
@@ -327,6 +328,32 @@ fn b25_the_vmlinux_that_is_named_is_taken_and_marked_unless_it_matches() {
             !refused.status.success() && why.contains("name its vmlinux with --vmlinux"),
             "{why}"
         );
+    }
+    // A copy of the memory says what ran, also where the kernel lay elsewhere in that boot. Here its code was changed.
+    let place = TEXT + 0x60_0000;
+    let end = 4096 + 40 * 64;
+    let symbol = |offset: u64, name: &str| format!("{:016x} T {name}\n", place + offset);
+    let of_functions = functions.iter().map(|(at, name)| symbol(at - TEXT, name));
+    let of_functions = of_functions.collect::<String>().replace(" made_", " found_");
+    let ends = symbol(0, "_text") + &symbol(0, "_stext") + &symbol(end, "_etext");
+    home.write("root/proc/kallsyms", (ends + &of_functions).as_bytes());
+    home.write("root/proc/modules", b"");
+    let note = [&[4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0][..], b"GNU\0", &KERNEL_ID].concat();
+    home.write("root/sys/kernel/notes", &note);
+    let memory = kcore_of(&[(place, vec![0xcc; 0x4000])]);
+    let kcore = home.write("root/proc/kcore", &memory);
+    output(perftab_at(&home, &["buildid", "kcore"]).arg(&kcore));
+    for recording in [&recording, &moved] {
+        let annotate = |arguments: &[&str]| {
+            let arguments = [&["annotate", "--json"], arguments].concat();
+            let mut command = perftab_at(&home, &arguments);
+            command.arg(recording).arg("found_3").ended().expect("it runs")
+        };
+        let said: Value = serde_json::from_slice(&annotate(&[]).stdout).expect("JSON");
+        let instructions = said["functions"][0]["instructions"].as_array().expect("instructions");
+        assert_eq!(instructions.len(), 64);
+        assert!(instructions.iter().all(|it| it["text"] == "int3"), "{said}");
+        assert_eq!(instructions[4]["samples"], 1);
     }
 }
 

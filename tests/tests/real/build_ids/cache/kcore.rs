@@ -24,29 +24,42 @@ two 4096 0 - Live 0xffffffffc0203000
 one 8192 1 two, Live 0xffffffffc0201000
 ";
 
-/// A root with /proc/{kcore,kallsyms,modules} and /sys/kernel/notes; where its kcore is.
-fn made_up_kernel(home: &Home, id: u8) -> String {
+/// Memory by address, as /proc/kcore has it.
+pub fn kcore_of(segments: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let mut kcore = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
     kcore.extend([4, 0, 62, 0, 1, 0, 0, 0]); // a core, of x86-64
     kcore.extend([0; 8]);
     kcore.extend(64u64.to_le_bytes());
     kcore.extend([0; 12]);
-    for half in [64u16, 56, 2, 0, 0, 0] {
+    for half in [64, 56, segments.len() as u16, 0, 0, 0] {
         kcore.extend(half.to_le_bytes());
     }
-    for (address, offset) in [(KERNEL, 0x1000u64), (MODULES, 0x11000)] {
+    let mut offset = 0x1000;
+    for (address, bytes) in segments {
+        let length = bytes.len() as u64;
         kcore.extend([1, 0, 0, 0, 7, 0, 0, 0]); // PT_LOAD, rwx
-        for number in [offset, address, address & 0xfff_ffff, 0x10000, 0x10000, 0x1000] {
+        for number in [offset, *address, address & 0xfff_ffff, length, length, 0x1000] {
             kcore.extend(number.to_le_bytes());
         }
+        offset += length;
     }
+    kcore.resize(0x1000, 0);
+    segments.iter().for_each(|(_, bytes)| kcore.extend(bytes));
+    kcore
+}
+
+/// A root with /proc/{kcore,kallsyms,modules} and /sys/kernel/notes; where its kcore is.
+fn made_up_kernel(home: &Home, id: u8) -> String {
     // Memory that differs everywhere.
     let mut state = 1u32;
-    kcore.resize(0x1000, 0);
-    kcore.resize_with(0x21000, || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 24) as u8
-    });
+    let mut memory = || {
+        let mut byte = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        };
+        (0..0x10000).map(|_| byte()).collect::<Vec<u8>>()
+    };
+    let kcore = kcore_of(&[(KERNEL, memory()), (MODULES, memory())]);
     home.folder.write("root/proc/kallsyms", KALLSYMS.as_bytes());
     home.folder.write("root/proc/modules", LINES.as_bytes());
     let note = [&[4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0][..], b"GNU\0", &[id; 20]].concat();
