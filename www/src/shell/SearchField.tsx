@@ -197,7 +197,7 @@ function onKey(event: KeyboardEvent): void {
 function Result({ isCommand }: { isCommand: boolean }): JSX.Element {
   return (
     <span class="search-result" aria-live="polite">
-      {!isCommand && <Found />}
+      {!isCommand && <Count />}
       <button
         type="button"
         class="quiet icon-only"
@@ -215,7 +215,7 @@ function Result({ isCommand }: { isCommand: boolean }): JSX.Element {
 }
 
 /** What the shown code has of it, else which functions. */
-function Found(): JSX.Element {
+function Count(): JSX.Element {
   const [own, result] = [within.value, searchResult.value];
   if (own !== null && own.count !== null && own.count > 0) {
     const at = own.at === -1 ? "" : `${count(own.at + 1)} of `;
