@@ -159,7 +159,7 @@ impl LocalMachine {
     pub fn source(
         &self,
         here: Option<&MovedPaths>,
-        servers: &Client,
+        servers: Option<&Client>,
         (id, address): (BuildId, Svma),
     ) -> Option<Result<FoundSource, OtherSource>> {
         let recorded = self.profiles.iter().filter_map(|it| it.recording()?.written()).max();

@@ -20,7 +20,7 @@ use tokio_util::io::SyncIoBridge;
 use super::kept_files::{Asked, KeptFile};
 use super::local_machine::{LocalMachine, ServedFile};
 use super::reply;
-use super::route::LocalFile;
+use super::route::{LocalFile, SourceKeeper};
 use super::sources::FoundSource;
 use crate::cli::ViewArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Patience, Receiver, ServerOutcome};
@@ -141,11 +141,16 @@ pub async fn answer_local(
 }
 
 /// Answers a request for the source file of some code.
-pub async fn answer_source(lookup: &Arc<Lookup>, id: BuildId, address: Svma) -> Response<Body> {
+pub async fn answer_source(
+    lookup: &Arc<Lookup>,
+    from: SourceKeeper,
+    code: (BuildId, Svma),
+) -> Response<Body> {
     let lookup = Arc::clone(lookup);
     let find = move || {
         let Lookup { local_machine, client, sources } = &*lookup;
-        local_machine.source(sources.as_ref(), client, (id, address))
+        let servers = (from == SourceKeeper::Servers).then_some(client);
+        local_machine.source(sources.as_ref(), servers, code)
     };
     match tokio::task::spawn_blocking(find).await {
         Ok(Some(Ok(FoundSource { bytes, modified, from }))) => {

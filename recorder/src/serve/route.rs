@@ -35,11 +35,20 @@ pub enum Route {
         index: usize,
     },
     /// The source file that code of a build was made of, at an address of its file.
-    Source(BuildId, Svma),
+    Source(SourceKeeper, BuildId, Svma),
     /// A file of a build, from this machine or a server.
     Debuginfod(BuildId, Artifact),
     /// A file of this machine. Nobody else is asked.
     Local(LocalFile),
+}
+
+/// Who is asked for a source file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceKeeper {
+    /// This machine. Nobody else is asked.
+    ThisMachine,
+    /// This machine, then the servers: the user has agreed to that.
+    Servers,
 }
 
 /// What is looked for on this machine.
@@ -73,11 +82,14 @@ impl Route {
         if let Some(rest) = path.strip_prefix("/debuginfod/buildid/") {
             return build(rest).map(|(id, artifact)| Self::Debuginfod(id, artifact));
         }
+        if let Some(rest) = path.strip_prefix("/debuginfod/source/") {
+            return source(SourceKeeper::Servers, rest);
+        }
         if let Some(rest) = path.strip_prefix("/local/") {
             return local(rest).map(Self::Local);
         }
         if let Some(rest) = path.strip_prefix("/source/") {
-            return source(rest);
+            return source(SourceKeeper::ThisMachine, rest);
         }
         match path {
             "/" => Ok(Self::Page),
@@ -133,12 +145,12 @@ fn build(rest: &str) -> Result<(BuildId, Artifact), RouteError> {
 }
 
 /// `ID/ADDRESS`, both in hex digits.
-fn source(rest: &str) -> Result<Route, RouteError> {
+fn source(from: SourceKeeper, rest: &str) -> Result<Route, RouteError> {
     let (id, address) = rest.split_once('/').ok_or(RouteError::Unknown)?;
     let is_hex = !address.is_empty() && address.bytes().all(|byte| byte.is_ascii_hexdigit());
     let address = u64::from_str_radix(address, 16).ok().filter(|_| is_hex);
     let address = address.ok_or(RouteError::Refused("an address is up to 16 hex digits"))?;
-    Ok(Route::Source(build_id(id)?, Svma(address)))
+    Ok(Route::Source(from, build_id(id)?, Svma(address)))
 }
 
 fn build_id(digits: &str) -> Result<BuildId, RouteError> {

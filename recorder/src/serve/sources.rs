@@ -52,8 +52,8 @@ impl SourceFrom {
 pub struct SourceSearch<'a> {
     /// `None`: not on this machine.
     pub here: Option<&'a MovedPaths>,
-    /// After this machine.
-    pub servers: &'a Client,
+    /// After this machine, if they may be asked.
+    pub servers: Option<&'a Client>,
     /// When the code had run: a file of the build that is younger is a copy.
     pub recorded: Option<SystemTime>,
 }
@@ -87,7 +87,8 @@ impl SourceSearch<'_> {
         if let Some(Ok(_)) = here {
             return here;
         }
-        let of_servers = source_places::from_servers(self.servers, id, &path).map(|bytes| {
+        let given = self.servers.and_then(|it| source_places::from_servers(it, id, &path));
+        let of_servers = given.map(|bytes| {
             is_it(&bytes, Written::BeforeBinary)?;
             Ok(FoundSource { bytes, modified: None, from: SourceFrom::Server })
         });

@@ -167,11 +167,14 @@ fn a_server_is_asked_for_the_source_that_the_debug_information_names() {
     let program = program.to_str().expect("UTF-8");
     let url = server.url();
     let viewer = Viewer::start(&["--image", program, "--no-local", "--debuginfod", &url]);
-    let asked =
-        |function: &str| viewer.get(&format!("/source/{ID}/{}", address_of(function, &folder)));
+    let asked = |function: &str| {
+        viewer.get(&format!("/debuginfod/source/{ID}/{}", address_of(function, &folder)))
+    };
     let own = asked("own");
     assert_eq!((own.status, own.body.as_slice()), (200, text.as_bytes()));
     assert_eq!(own.header("perftab-from"), "debuginfod");
+    // The page asks so until the user has agreed to ask servers.
+    assert_eq!(viewer.get(&format!("/source/{ID}/{}", address_of("own", &folder))).status, 404);
     for name in ["shadow", "climbing", "device", "secret", "huge"] {
         assert_eq!(asked(name).status, 404, "{name}");
     }

@@ -3,6 +3,7 @@
 
 import { signal } from "@preact/signals";
 import type { GivenFile } from "../../open/given.ts";
+import { areAllowed } from "../../ledger/servers.ts";
 import { served } from "../../open/served.ts";
 import { dataBlock } from "../../session/data_block.ts";
 import type { Session } from "../../session/client.ts";
@@ -50,9 +51,6 @@ export type SourceText =
 /** By path and sum: what became of each file that was looked for. */
 export const sourceTexts = signal<ReadonlyMap<string, SourceText>>(new Map());
 
-/** Changes when files are given. */
-export { kept as keptSources };
-
 export const keyOf = ({ path, md5 }: Pick<SourceFile, "path" | "md5">): string => `${md5?.join() ?? ""} ${path}`;
 
 export function isSource({ file: { name } }: GivenFile): boolean {
@@ -78,19 +76,36 @@ export function keepSources(given: readonly GivenFile[]): GivenFile[] {
   return given.filter((each) => !isSource(each));
 }
 
-/** What each text is looked for among, or was: the machine of `perftab view` can be asked once a file has the code. */
-const searches = new Map<string, { files: readonly KeptFile[]; code: SourceFile["code"] }>();
+interface Search {
+  files: readonly KeptFile[];
+  /** The machine of `perftab view` can be asked once a file has the code. */
+  code: SourceFile["code"];
+  servers: "left-alone" | "asked";
+}
 
-/** Looks for the text of a file among those that were given. What was found before stays until there is an answer. */
+/** How each text is looked for, or was. */
+const searches = new Map<string, Search>();
+
+/** Whether a search can find more than the one before. */
+function findsMore(search: Search, before: Search): boolean {
+  const hasCode = search.code !== null && before.code === null;
+  return before.files !== search.files || hasCode || (search.servers === "asked" && before.servers === "left-alone");
+}
+
+/**
+ * Looks for the text of a file among those that were given. What was found before stays until there is an answer. An effect that
+ * calls this does so again when there is more to be found.
+ */
 export async function findSource(session: Session, of: SourceFile): Promise<void> {
-  const [key, search] = [keyOf(of), { files: kept.peek(), code: of.code }];
+  const key = keyOf(of);
+  const search: Search = { files: kept.value, code: of.code, servers: areAllowed() ? "asked" : "left-alone" };
   const before = searches.get(key);
-  if (before?.files === search.files && (before.code !== null || search.code === null)) {
+  if (before !== undefined && !findsMore(search, before)) {
     return;
   }
   searches.set(key, search);
   try {
-    const found = await look(session, of, search.files);
+    const found = await look(session, of, search);
     if (searches.get(key) === search) {
       sourceTexts.value = new Map(sourceTexts.peek()).set(key, found);
     }
@@ -102,10 +117,10 @@ export async function findSource(session: Session, of: SourceFile): Promise<void
   }
 }
 
-async function look(session: Session, of: SourceFile, files: readonly KeptFile[]): Promise<SourceText> {
+async function look(session: Session, of: SourceFile, { files, servers }: Search): Promise<SourceText> {
   const given = await lookAmong(session, of, files);
   // What somebody gave is what they want to see, also where it is refused.
-  return given.kind === "missing" ? await askMachine(session, of) : given;
+  return given.kind === "missing" ? await askMachine(session, of, servers) : given;
 }
 
 /** What `perftab view` says of where a source is from, if that is no file. */
@@ -114,13 +129,17 @@ const ORIGINS = new Map([
   ["debuginfod", "a debuginfod server"],
 ]);
 
-/** The machine that `perftab view` runs on may have it: it is told which code is shown, and no path. */
-async function askMachine(session: Session, { path, md5, code }: SourceFile): Promise<SourceText> {
+/**
+ * The machine that `perftab view` runs on may have it: it is told which code is shown, and no path. It asks its servers once the
+ * user has agreed to that.
+ */
+async function askMachine(session: Session, { path, md5, code }: SourceFile, servers: Search["servers"]): Promise<SourceText> {
   const [token, row] = [served.peek()?.token, dsos.peek().find(({ id }) => id === code?.dso)];
   if (token === undefined || code === null || row?.build_id == null) {
     return { kind: "missing" };
   }
-  const address = `/source/${row.build_id}/${code.address.toString(16)}?token=${encodeURIComponent(token)}`;
+  const keeper = servers === "asked" ? "/debuginfod/source" : "/source";
+  const address = `${keeper}/${row.build_id}/${code.address.toString(16)}?token=${encodeURIComponent(token)}`;
   try {
     const reply = await fetch(address, { credentials: "omit", referrerPolicy: "no-referrer" });
     if (reply.status === 409) {

@@ -16,7 +16,7 @@ import type { Lane, Loop } from "./jumps.ts";
 import { lanesAt, loopAround } from "./jumps.ts";
 import type { CodeRow, Listing } from "./listing.ts";
 import { codeRows, columnsOf, listingOf, listingOfHot, ownFile, placeAmong, sourceRows } from "./listing.ts";
-import { findSource, keptSources, keyOf, sourceTexts } from "./sources.ts";
+import { findSource, keyOf, sourceTexts } from "./sources.ts";
 
 /** What stands side by side. */
 export const PANES = ["both", "source", "assembly"] as const;
@@ -179,7 +179,6 @@ export function followCode(): () => void {
       }
     }),
     effect(() => {
-      void keptSources.value;
       const [asked, of] = [session.value, file.value];
       if (asked !== null && of !== null) {
         findSource(asked, of).catch(() => {});
