@@ -174,6 +174,8 @@ fn x86_text(instruction: &iced_x86::Instruction, syntax: Syntax) -> Instruction 
         Syntax::Att => {
             let mut formatter = GasFormatter::new();
             as_disassemblers(formatter.options_mut());
+            // A bare number is an absolute address in this syntax.
+            formatter.options_mut().set_rip_relative_addresses(true);
             formatter.format(instruction, &mut text);
         }
     }
@@ -216,7 +218,8 @@ fn aarch64_text(text: &str, address: u64) -> Instruction {
         "-" => from.wrapping_sub(distance),
         _ => return as_it_is(),
     };
-    let goes = text.starts_with('b');
+    // Branches; `cbz`, `cbnz`, `tbz` and `tbnz` have their targets last, too.
+    let goes = ["b", "cb", "tb"].iter().any(|begin| text.starts_with(begin));
     Instruction { text: format!("{before}{target:#x}"), target: goes.then_some(Svma(target)) }
 }
 
@@ -247,6 +250,8 @@ mod tests {
         assert_eq!(arm(0x1400_0010), "b 0x1048 -> 1048");
         assert_eq!(arm(0x97ff_ffff), "bl 0x1004 -> 1004");
         assert_eq!(arm(0x5400_0041), "b.ne 0x1010 -> 1010");
+        assert_eq!(arm(0x35ff_ffe0), "cbnz w0, 0x1004 -> 1004");
+        assert_eq!(arm(0x3608_0040), "tbz w0, #0x1, 0x1010 -> 1010");
         assert_eq!(arm(0x9000_0000), "adrp x0, 0x1000");
         assert_eq!(arm(0xd65f_03c0), "ret");
         assert!(aarch64(&0x72aa_6928_u32.to_le_bytes(), 0, TEXT).1.is_some(), "movk");
@@ -266,6 +271,7 @@ mod tests {
             &[0x48, 0x83, 0xec, 0x28],
             &[0x75, 0xf0],
             &[0xe8, 0, 1, 0, 0],
+            &[0x48, 0x8d, 0x3d, 0x85, 0x0e, 0, 0],
         ];
         let code = Instructions::of(FunctionCode {
             machine: Machine::X86_64,
@@ -288,6 +294,7 @@ mod tests {
                 "sub $0x28,%rsp",
                 "jne 0x1009",
                 "call 0x111e",
+                "lea 0xe85(%rip),%rdi",
             ]
         );
         let targets =
