@@ -333,6 +333,10 @@ fn the_same_sort_keys_have_the_same_rows() {
     perfs.retain(|texts, _| is_line(texts));
     assert_same(&ours, &perfs, &asked);
     assert!(ours.len() > 2, "{ours:?}");
+    // Without a key rows are functions.
+    let by_function = recorded.ours(&["-F", "sample"]);
+    let rows = by_function["rows"].as_array().expect("rows");
+    assert!(rows.iter().any(|row| row["name"] == "work"), "{rows:?}");
 }
 
 #[test]

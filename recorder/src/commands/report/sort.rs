@@ -126,6 +126,10 @@ fn columns(fields: &ReportFields, rows: &mut Vec<Key>) -> anyhow::Result<Vec<Col
             rows.push(*key);
         }
     }
+    // perf has one row for all then, which says little.
+    if rows.is_empty() {
+        rows.extend([Key::Function, Key::Dso]);
+    }
     let others = rows.iter().map(|&key| Column::Key(key)).filter(|it| !columns.contains(it));
     columns.extend(others.collect::<Vec<_>>());
     Ok(columns)
