@@ -161,7 +161,8 @@ test("a search finds a text in any case unless it has capitals, and what it says
   assert.equal(pieces("Mov", "mov Move"), "mov [Mov]e");
   assert.equal(pieces("a[i], ", "x = a[i], b"), "x = [a[i],] b");
   // In lower case it is two letters.
-  assert.equal(pieces("i", "\u0130 in"), "\u0130 in");
+  assert.equal(pieces("i", "\u0130 in"), "\u0130 [i]n");
+  assert.equal(pieces("// sea", "x; // sea"), "x; [// sea]");
   for (const search of ["", " ", "/m.v/", "dso:libc", "file:sea.c"]) {
     assert.equal(matcherOf(search), null);
   }
@@ -184,27 +185,51 @@ test("steps go from the chosen row to the next place, and around the ends", () =
   );
 });
 
-/** 1 to 6 is a loop, and 3 to 4 one in it; 2 leaves both, and 5 calls the whole again. */
-function looping(): ReturnType<typeof listingOf> {
-  const texts = ["push rbp", "nop", "je 0x1007", "nop", "jne 0x1003", "call 0x1000", "jmp 0x1001", "ret"];
+/** Instructions whose jumps lead to others of them. */
+function jumping(...texts: [text: string, to?: number][]): ReturnType<typeof listingOf> {
   const none = (): Uint32Array => new Uint32Array(texts.length).fill(NONE);
-  const goesTo = Uint32Array.of(NONE, NONE, 7, NONE, 3, 0, 1, NONE);
+  const goesTo = Uint32Array.from(texts, ([, to]) => to ?? NONE);
   const starts = Uint32Array.from(texts.keys());
   const weights = new Float64Array(texts.length).fill(1);
   const columns = { starts, goesTo, target: none(), inlined: none(), file: none(), line: none().fill(0) };
   const heat = { instructionSamples: weights, instructionWeight: weights };
-  return listingOf(
-    [{ pieces: [{ ...piece(0x1000n), ...columns, ...heat, instructions: column(...texts) }], ended: null }],
-    whole,
-  );
+  const instructions = column(...texts.map(([text]) => text));
+  return listingOf([{ pieces: [{ ...piece(0x1000n), ...columns, ...heat, instructions }], ended: null }], whole);
 }
+
+const bodyAround = (code: ReturnType<typeof listingOf>, at: number): number[] | null => {
+  const loop = loopAround(code, at);
+  return loop === null ? null : [...loop.body].sort((a, b) => a - b);
+};
+
+/** 1 to 6 is a loop, and 3 to 4 one in it; 2 leaves both, and 5 calls the whole again. */
+const looping = (): ReturnType<typeof listingOf> =>
+  jumping(["push rbp"], ["nop"], ["je", 7], ["nop"], ["jne", 3], ["call", 0], ["jmp", 1], ["ret"]);
+
+test("a jump back from code that was put elsewhere makes no loop", () => {
+  const code = jumping(["test eax, eax"], ["jne", 4], ["nop"], ["ret"], ["nop"], ["jmp", 2]);
+  assert.deepEqual(
+    [0, 1, 2, 3, 4, 5].map((at) => bodyAround(code, at)),
+    Array(6).fill(null),
+  );
+});
+
+test("a loop has all that leads back to its beginning", () => {
+  // A switch: what the jump leads to is not known.
+  const code = jumping(["nop"], ["cmp"], ["je", 8], ["jmp rax"], ["nop"], ["jmp", 1], ["nop"], ["b", 1], ["ret"]);
+  assert.deepEqual(bodyAround(code, 4), [1, 2, 3, 4, 5, 6, 7]);
+  assert.equal(bodyAround(code, 8), null);
+  // Its end stands behind the function's.
+  const apart = jumping(["nop"], ["jne", 4], ["jne", 0], ["ret"], ["nop"], ["jmp", 2]);
+  assert.deepEqual(bodyAround(apart, 4), [0, 1, 2, 4, 5]);
+});
 
 test("a loop is what lies between a jump back and where it leads, and calls are no jumps", () => {
   const code = looping();
-  const loops = Array.from({ length: 8 }, (_, at) => loopAround(code, at));
+  const loops = Array.from({ length: 8 }, (_, at) => bodyAround(code, at));
   const [outer, inner] = [
-    { first: 1, last: 6 },
-    { first: 3, last: 4 },
+    [1, 2, 3, 4, 5, 6],
+    [3, 4],
   ];
   assert.deepEqual(loops, [null, outer, outer, inner, inner, outer, outer, null]);
   assert.equal(code.goesTo[5], 0, "a call can be followed all the same");

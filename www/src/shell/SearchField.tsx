@@ -5,7 +5,7 @@ import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { createRef } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
-import { dock, dockOpen, ledgerFull, search, searchResult, searchStep } from "../state/app.ts";
+import { comparison, dock, dockOpen, ledgerFull, search, searchResult, searchStep } from "../state/app.ts";
 import { keyOf, withKey } from "../state/commands.ts";
 import { count, counted, percent } from "../state/format.ts";
 import { stepFound, stepSearch, within } from "../state/search.ts";
@@ -287,7 +287,9 @@ function Panel(): JSX.Element | null {
 /** Processes or threads that are called so, where no function is. */
 const tasks = computed(() => {
   const text = search.value.trim().toLowerCase();
-  const isMeant = text !== "" && searchResult.value?.functions === 0 && (within.value?.count ?? 0) === 0;
+  const isFound = (searchResult.value?.functions ?? 1) > 0 || (within.value?.count ?? 0) > 0;
+  // Filters by process are of one recording.
+  const isMeant = text !== "" && !isFound && comparison.value === null;
   return isMeant ? meant(eventTasks.value?.processes ?? [], text) : null;
 });
 

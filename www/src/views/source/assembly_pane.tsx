@@ -136,7 +136,7 @@ function Level({ of, row }: { of: Shown; row: CodeRow & { kind: "level" } }): JS
 function Jumps({ at, of }: { at: number; of: CodeRow["kind"] }): JSX.Element {
   const { lanes, loop } = drawnJumps.value;
   const isLevel = of === "level";
-  const isLooped = loop !== null && at <= loop.last && (isLevel ? at > loop.first : at >= loop.first);
+  const isLooped = loop?.body.has(at) === true && !(isLevel && at === loop.first);
   return (
     <span class={isLooped ? "jumps in-loop" : "jumps"} aria-hidden="true">
       {lanes.map((lane, number) => {

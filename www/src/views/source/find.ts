@@ -15,19 +15,17 @@ const MOST_MARKS = 100;
  */
 export function matcherOf(search: string): Matcher | null {
   const wanted = search.trim();
-  if (wanted === "" || wanted.startsWith("/") || /^(dso|file):/.test(wanted)) {
+  // As in `search.rs`, where the second slash ends a word: `/usr/lib` is a text.
+  if (wanted === "" || /^\/[^/].*?\/(?:\s|$)/.test(wanted) || /^(dso|file):/.test(wanted)) {
     return null;
   }
   const isSame = wanted !== wanted.toLowerCase();
   return (text) => {
-    const within = isSame ? text : text.toLowerCase();
-    const found: [number, number][] = [];
+    const lower = isSame ? text : text.toLowerCase();
     // Some letters are longer in lower case, and then nothing would stand where it is found.
-    for (
-      let at = within.indexOf(wanted);
-      at !== -1 && within.length === text.length;
-      at = within.indexOf(wanted, at + wanted.length)
-    ) {
+    const within = lower.length === text.length ? lower : text;
+    const found: [number, number][] = [];
+    for (let at = within.indexOf(wanted); at !== -1; at = within.indexOf(wanted, at + wanted.length)) {
       found.push([at, at + wanted.length]);
       if (found.length === MOST_MARKS) {
         break;

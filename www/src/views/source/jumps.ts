@@ -32,22 +32,88 @@ function lane(from: ReadonlySet<number>, to: number): Lane {
   return { first, last, from, to };
 }
 
-/** From where it begins to the instruction that jumps back there. */
+/** What runs again and again: all that leads back to where it begins without leaving it. */
 export interface Loop {
+  /** Where it begins: nothing comes into it elsewhere. */
   first: number;
-  last: number;
+  body: ReadonlySet<number>;
 }
 
-/** The smallest loop that an instruction is in: what lies between a jump back and where it leads. */
-export function loopAround({ jumpsTo }: Listing, at: number): Loop | null {
-  let found: Loop | null = null;
-  for (let last = at; last < jumpsTo.length; last++) {
-    const first = jumpsTo[last] ?? NONE;
-    if (first <= at && (found === null || last - first < found.last - found.first)) {
-      found = { first, last };
+/** Instructions of x86 and arm64 after which the next one does not run. */
+const ENDS = new Set("b br brk hlt int3 iret iretq jmp jmpq ret retaa retab retq ud2 udf".split(" "));
+/** Prefixes of jumps. */
+const PREFIX = /^(?:notrack|bnd) /;
+
+const first = (text: string): string => text.replace(PREFIX, "").split(" ", 1)[0] ?? "";
+
+/** Of a longer function no loops are said, as it would take the page too long. */
+const MOST_INSTRUCTIONS = 1 << 15;
+/** Instructions that loops have in all. */
+const MOST_LOOPED = 1 << 18;
+/** Jumps without a known target: compilers make fewer of one function. */
+const MOST_ANYWHERE = 16;
+
+const known = new WeakMap<Listing, readonly Loop[]>();
+
+/** The smallest loop that an instruction is in. */
+export function loopAround(listing: Listing, at: number): Loop | null {
+  const loops = known.get(listing) ?? loopsOf(listing);
+  known.set(listing, loops);
+  return loops.find(({ body }) => body.has(at)) ?? null;
+}
+
+/** The natural loops, smallest first. One that can be entered elsewhere is none: then nothing says what runs again. */
+function loopsOf(listing: Listing): Loop[] {
+  if (listing.count > MOST_INSTRUCTIONS) {
+    return [];
+  }
+  const before = comeBefore(listing);
+  const backFrom = new Map<number, number[]>();
+  listing.jumpsTo.forEach((to, at) => {
+    if (to <= at) {
+      backFrom.set(to, [...(backFrom.get(to) ?? []), at]);
+    }
+  });
+  const loops: Loop[] = [];
+  let left = MOST_LOOPED;
+  for (const [to, sources] of backFrom) {
+    const body = new Set([to]);
+    const waiting = [...sources];
+    while (waiting.length > 0 && left > 0) {
+      const at = waiting.pop() ?? 0;
+      if (!body.has(at)) {
+        left -= 1;
+        body.add(at);
+        waiting.push(...(before[at] ?? []));
+      }
+    }
+    // The function begins with its first instruction.
+    if (left > 0 && (to === 0 || !body.has(0))) {
+      loops.push({ first: to, body });
     }
   }
-  return found;
+  return loops.sort((one, other) => one.body.size - other.body.size);
+}
+
+/** By instruction, those that lead to it. What nothing is known to lead to is where jumps lead whose target is not known. */
+function comeBefore({ count, jumpsTo, text }: Listing): number[][] {
+  const before = Array.from({ length: count }, (): number[] => []);
+  const anywhere: number[] = [];
+  for (let at = 0; at < count; at++) {
+    const [to, word] = [jumpsTo[at] ?? NONE, first(text(at))];
+    before[to]?.push(at);
+    if (!ENDS.has(word)) {
+      before[at + 1]?.push(at);
+    } else if (to === NONE && /^(?:br|jmpq?)$/.test(word)) {
+      anywhere.push(at);
+    }
+  }
+  for (const those of before.slice(1)) {
+    if (those.length === 0) {
+      those.push(...anywhere.slice(0, MOST_ANYWHERE));
+    }
+  }
+  return before;
 }
 
 /** What of a lane is drawn beside an instruction. */

@@ -367,8 +367,8 @@ export const drawnJumps = computed<{ lanes: readonly Lane[]; loop: Loop | null }
 export const chosenLoop = computed(() => {
   const [of, at] = [shown.value?.listing ?? null, chosenInstruction.value];
   const loop = of === null || at === null ? null : loopAround(of, at);
-  const weights = loop === null ? undefined : of?.weight.subarray(loop.first, loop.last + 1);
-  return weights === undefined ? null : { count: weights.length, weight: weights.reduce((sum, each) => sum + each, 0) };
+  const weights = loop === null ? null : [...loop.body].map((each) => of?.weight[each] ?? 0);
+  return weights === null ? null : { count: weights.length, weight: weights.reduce((sum, each) => sum + each, 0) };
 });
 
 /** What shares are of. */
