@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use perftab_perfdata::format::BuildId;
+use perftab_dsos::Identity;
 
 use super::address::Svma;
 use super::image::Image;
@@ -22,8 +22,8 @@ pub struct CompiledSource {
 
 impl CompiledSource {
     /// That of the innermost code at an address; `None` if the image is of another build, or does not tell.
-    pub fn at(image: &Image, id: BuildId, address: Svma) -> Option<Self> {
-        if image.build_id() != Some(id) {
+    pub fn at(image: &Image, identity: Identity, address: Svma) -> Option<Self> {
+        if image.identity() != Some(identity) {
             return None;
         }
         let symbols = SymbolTable::of(&[image]).ok()?;

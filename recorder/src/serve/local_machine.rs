@@ -160,11 +160,15 @@ impl LocalMachine {
         &self,
         here: Option<&MovedPaths>,
         servers: Option<&Client>,
-        (id, address): (BuildId, Svma),
+        (identity, address): (Identity, Svma),
     ) -> Option<Result<FoundSource, OtherSource>> {
+        let debug = match identity {
+            Identity::Gnu(id) => self.open(id, Holding::Dwarf)?.file,
+            Identity::Content(hash) => self.find_content(hash)?,
+        };
         let recorded = self.profiles.iter().filter_map(|it| it.recording()?.written()).max();
         let search = SourceSearch { here, servers, recorded };
-        search.find(&self.open(id, Holding::Dwarf)?, id, address)
+        search.find(&debug, identity, address)
     }
 
     fn companions(&self) -> MutexGuard<'_, HashMap<BuildId, Arc<Companions>>> {

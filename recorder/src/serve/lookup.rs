@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use perftab_core::session::{CodeWanted, RecordedFiles};
-use perftab_core::{CodeTable, Svma};
+use perftab_core::{CodeTable, Identity, Svma};
 use perftab_perfdata::format::BuildId;
 use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
@@ -144,7 +144,7 @@ pub async fn answer_local(
 pub async fn answer_source(
     lookup: &Arc<Lookup>,
     from: SourceKeeper,
-    code: (BuildId, Svma),
+    code: (Identity, Svma),
 ) -> Response<Body> {
     let lookup = Arc::clone(lookup);
     let find = move || {

@@ -171,8 +171,8 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
         Ok(Route::Profile { index, part }) => profile(&server, index, part, header(header::RANGE)),
         Ok(Route::Files { index }) => files(&server, index, body).await,
         Ok(Route::Code { index }) => code(&server, index, body).await,
-        Ok(Route::Source(from, id, address)) => {
-            lookup::answer_source(&server.lookup, from, (id, address)).await
+        Ok(Route::Source(from, identity, address)) => {
+            lookup::answer_source(&server.lookup, from, (identity, address)).await
         }
         Ok(Route::Debuginfod(id, artifact)) => {
             lookup::answer(&server.lookup, id, artifact, header(header::RANGE)).await

@@ -1,7 +1,7 @@
 //! From a request's path to what it asks for. Pure: what is refused here has touched no file.
 
 use axum::http::Method;
-use perftab_core::{CompanionId, ContentHash, Svma};
+use perftab_core::{CompanionId, ContentHash, Identity, Svma};
 use perftab_perfdata::format::BuildId;
 
 use super::page_part::PagePart;
@@ -35,7 +35,7 @@ pub enum Route {
         index: usize,
     },
     /// The source file that code of a build was made of, at an address of its file.
-    Source(SourceKeeper, BuildId, Svma),
+    Source(SourceKeeper, Identity, Svma),
     /// A file of a build, from this machine or a server.
     Debuginfod(BuildId, Artifact),
     /// A file of this machine. Nobody else is asked.
@@ -144,13 +144,17 @@ fn build(rest: &str) -> Result<(BuildId, Artifact), RouteError> {
     Ok((id, artifact))
 }
 
-/// `ID/ADDRESS`, both in hex digits.
+/// `ID/ADDRESS` or, of a file without a build-id, `content/HASH/ADDRESS`, all in hex digits.
 fn source(from: SourceKeeper, rest: &str) -> Result<Route, RouteError> {
-    let (id, address) = rest.split_once('/').ok_or(RouteError::Unknown)?;
+    let (file, address) = rest.rsplit_once('/').ok_or(RouteError::Unknown)?;
     let is_hex = !address.is_empty() && address.bytes().all(|byte| byte.is_ascii_hexdigit());
     let address = u64::from_str_radix(address, 16).ok().filter(|_| is_hex);
     let address = address.ok_or(RouteError::Refused("an address is up to 16 hex digits"))?;
-    Ok(Route::Source(from, build_id(id)?, Svma(address)))
+    let identity = match file.strip_prefix("content/") {
+        Some(digits) => Identity::Content(content_hash(digits)?),
+        None => Identity::Gnu(build_id(file)?),
+    };
+    Ok(Route::Source(from, identity, Svma(address)))
 }
 
 fn build_id(digits: &str) -> Result<BuildId, RouteError> {
@@ -170,8 +174,11 @@ fn local(rest: &str) -> Result<LocalFile, RouteError> {
         };
     }
     let digits = rest.strip_prefix("content/").ok_or(RouteError::Unknown)?;
-    let hash = ContentHash::from_hex(digits);
-    hash.map(LocalFile::Content).ok_or(RouteError::Refused("a hash is 32 hex digits"))
+    content_hash(digits).map(LocalFile::Content)
+}
+
+fn content_hash(digits: &str) -> Result<ContentHash, RouteError> {
+    ContentHash::from_hex(digits).ok_or(RouteError::Refused("a hash is 32 hex digits"))
 }
 
 /// Whether no segment, however encoded, could climb out of a folder or cut a name short.

@@ -5,16 +5,15 @@
 //! called as sources are, of limited size, also where links of the file system lead (`place_texts::source`). What the
 //! compiler put into the debug information comes before it, and what a debuginfod server has after it.
 
+use std::fs::File;
 use std::time::SystemTime;
 
-use perftab_core::Svma;
 use perftab_core::images::CompiledSource;
+use perftab_core::{Identity, Svma};
 use perftab_listing::source::{self, Noted, OtherSource, Written};
-use perftab_perfdata::format::BuildId;
 
 use crate::debuginfod_client::Client;
 use crate::images::identity;
-use crate::images::local::Located;
 use crate::place_texts::source::readable;
 use crate::place_texts::source_places::{self, MovedPaths};
 
@@ -63,12 +62,12 @@ impl SourceSearch<'_> {
     /// another than was compiled is not handed out.
     pub fn find(
         &self,
-        debug: &Located,
-        id: BuildId,
+        debug: &File,
+        identity: Identity,
         address: Svma,
     ) -> Option<Result<FoundSource, OtherSource>> {
-        let image = identity::image(&debug.file).ok()??;
-        let CompiledSource { path, md5, text } = CompiledSource::at(&image, id, address)?;
+        let image = identity::image(debug).ok()??;
+        let CompiledSource { path, md5, text } = CompiledSource::at(&image, identity, address)?;
         let is_it = |bytes: &[u8], written| source::check(bytes, [Noted { md5, written }]);
         if let Some(bytes) = text.filter(|text| is_it(text, Written::BeforeBinary).is_ok()) {
             return Some(Ok(FoundSource {
@@ -87,7 +86,10 @@ impl SourceSearch<'_> {
         if let Some(Ok(_)) = here {
             return here;
         }
-        let given = self.servers.and_then(|it| source_places::from_servers(it, id, &path));
+        let given = match (self.servers, identity) {
+            (Some(servers), Identity::Gnu(id)) => source_places::from_servers(servers, id, &path),
+            _ => None,
+        };
         let of_servers = given.map(|bytes| {
             is_it(&bytes, Written::BeforeBinary)?;
             Ok(FoundSource { bytes, modified: None, from: SourceFrom::Server })
@@ -99,6 +101,6 @@ impl SourceSearch<'_> {
     }
 }
 
-fn file_time(debug: &Located) -> Option<SystemTime> {
-    debug.file.metadata().ok()?.modified().ok()
+fn file_time(debug: &File) -> Option<SystemTime> {
+    debug.metadata().ok()?.modified().ok()
 }

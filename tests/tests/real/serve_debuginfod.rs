@@ -12,6 +12,7 @@ use perftab_tests::child_process::{LimitedCommand, PATIENCE};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::program::compile;
+use perftab_tests::program::content_hash;
 use perftab_tests::servers::{Debuginfod, Viewer};
 use serde_json::json;
 
@@ -304,9 +305,9 @@ fn a_file_without_a_build_id_is_found_by_its_content_where_it_ran() {
     let program = compile(&folder, "program", ID, SOURCE);
     let removed = ["--remove-section=.note.gnu.build-id"];
     run("objcopy", &[&removed[..], &[text(&program)]].concat());
-    let (bytes, hash) = (fs::read(&program).expect("the program"), sha256(&program));
+    let (bytes, hash) = (fs::read(&program).expect("the program"), content_hash(&program));
     let words = folder.write("words", b"no executable");
-    let files: Vec<_> = [(&program, &hash), (&words, &sha256(&words))]
+    let files: Vec<_> = [(&program, &hash), (&words, &content_hash(&words))]
         .iter()
         .enumerate()
         .map(|(dso, (path, hash))| {
@@ -326,7 +327,11 @@ fn a_file_without_a_build_id_is_found_by_its_content_where_it_ran() {
     tell(&viewer);
     let answer = content(&viewer, &hash);
     assert!(answer.status == 200 && answer.body == bytes, "{}", answer.status);
-    assert_eq!(content(&viewer, &sha256(&words)).status, 404, "what is no image is not handed out");
+    assert_eq!(
+        content(&viewer, &content_hash(&words)).status,
+        404,
+        "what is no image is not handed out"
+    );
     let kept = folder.join("kept");
     fs::rename(&program, &kept).expect("it moves");
     compile(&folder, "program", ID, SOURCE);
@@ -400,11 +405,6 @@ fn the_best_file_of_this_machine_is_the_debug_file_else_the_executable() {
     home.write(&cached("executable"), &stripped);
     home.write(&cached("debuginfo"), &debug);
     assert_eq!(best(home).body, debug);
-}
-
-/// As coreutils have it, the first half.
-fn sha256(path: &Path) -> String {
-    run("sha256sum", &[text(path)])[..32].to_owned()
 }
 
 fn run(program: &str, arguments: &[&str]) -> String {

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
+use perftab_tests::program::content_hash;
 use perftab_tests::servers::{Debuginfod, Viewer};
 
 const ID: &str = "50c350c350c350c350c350c350c350c350c350c3";
@@ -130,6 +131,15 @@ fn a_source_is_what_the_debug_information_names_and_nothing_else() {
     // Nothing but what is named may be looked at.
     let viewer = Viewer::start(&["--image", program, "--no-local"]);
     assert_eq!(viewer.get(&format!("/source/{ID}/{address}")).status, 404);
+
+    // Without a build-id, its content says that it is the program.
+    ends_well("objcopy", &["--remove-section=.note.gnu.build-id", "program", "plain"], &folder);
+    let plain = folder.join("plain");
+    let viewer = Viewer::start(&["--image", plain.to_str().expect("UTF-8")]);
+    let of_content = |hash: &str| viewer.get(&format!("/source/content/{hash}/{address}"));
+    let found = of_content(&content_hash(&plain));
+    assert_eq!((found.status, found.body.as_slice()), (200, text.as_bytes()));
+    assert_eq!(of_content(&"0".repeat(32)).status, 404);
 
     // Below a folder that is named instead, what is there under the rest of the path.
     let elsewhere = TestFolder::new();

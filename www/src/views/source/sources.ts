@@ -139,7 +139,8 @@ async function askMachine(session: Session, { path, md5, code }: SourceFile, ser
     return { kind: "missing" };
   }
   const keeper = servers === "asked" ? "/debuginfod/source" : "/source";
-  const address = `${keeper}/${row.build_id}/${code.address.toString(16)}?token=${encodeURIComponent(token)}`;
+  const build = row.identity === "content" ? `content/${row.build_id}` : row.build_id;
+  const address = `${keeper}/${build}/${code.address.toString(16)}?token=${encodeURIComponent(token)}`;
   try {
     const reply = await fetch(address, { credentials: "omit", referrerPolicy: "no-referrer" });
     if (reply.status === 409) {
