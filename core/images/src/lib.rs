@@ -62,6 +62,7 @@ pub use content_identity::ContentHashing;
 pub use content_identity::content_hash;
 pub use demangle::demangle;
 pub use dso_images::{AddedImage, DsoImages, Extent, LostInlines};
+pub use dwarf::MAX_SOURCE;
 pub use findings::{Candidate, Finding, MatchedFile, OtherBuild, Outcome, Refusal};
 pub use forced::{ForceError, ForcedImage, ForcedNames};
 pub use function_code::{CodeLine, CodeOrigin, FunctionCode, FunctionPlace, MAX_CODE, Machine};

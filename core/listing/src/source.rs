@@ -7,10 +7,8 @@ use std::cell::LazyCell;
 use std::fmt::{self, Display, Formatter};
 
 use md5::{Digest, Md5};
+pub use perftab_images::MAX_SOURCE;
 use serde::Serialize;
-
-/// Nobody writes a source file that is longer.
-pub const MAX_SOURCE: u64 = 16 << 20;
 
 /// What is known of a file for code that was compiled from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -281,15 +281,17 @@ function Panel(): JSX.Element | null {
       </div>
     );
   }
-  return result !== null && result.functions === 0 && (within.value?.count ?? 0) === 0 ? <NoMatches /> : null;
+  return isNowhere.value ? <NoMatches /> : null;
 }
+
+/** Neither functions nor the code that is shown have it; false while they are looked for. */
+const isNowhere = computed(() => searchResult.value?.functions === 0 && (within.value?.count ?? 0) === 0);
 
 /** Processes or threads that are called so, where no function is. */
 const tasks = computed(() => {
   const text = search.value.trim().toLowerCase();
-  const isFound = (searchResult.value?.functions ?? 1) > 0 || (within.value?.count ?? 0) > 0;
   // Filters by process are of one recording.
-  const isMeant = text !== "" && !isFound && comparison.value === null;
+  const isMeant = text !== "" && isNowhere.value && comparison.value === null;
   return isMeant ? meant(eventTasks.value?.processes ?? [], text) : null;
 });
 

@@ -15,7 +15,7 @@ use super::budget::{Budget, Fault};
 /// A longer path is no path (PATH_MAX).
 const MAX_PATH: usize = 4096;
 /// Nobody writes a source file that is longer.
-const MAX_SOURCE: usize = 16 << 20;
+pub const MAX_SOURCE: u64 = 16 << 20;
 
 /// The lines of a unit.
 #[derive(Default)]
@@ -153,7 +153,7 @@ impl Lines {
         let text = dwarf.attr_string(unit, file.source()?).ok()?;
         budget.work(text.len() as u64).ok()?;
         // A compiler that had none writes an empty one.
-        let is_one = (1..=MAX_SOURCE).contains(&text.len());
+        let is_one = (1..=MAX_SOURCE).contains(&(text.len() as u64));
         is_one.then(|| text.to_slice().ok().map(Cow::into_owned)).flatten()
     }
 }

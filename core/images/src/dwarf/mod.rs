@@ -17,6 +17,8 @@ mod measure;
 mod unit_headers;
 mod units;
 
+pub use lines::MAX_SOURCE;
+
 pub(super) use budget::{Budget, Fault, over_budget};
 pub(super) use unit_headers::UnitHeaders;
 pub(super) use units::{Found, LoadedUnit, Misfit, MissingUnit, Units};

@@ -44,13 +44,12 @@ impl WalkedChains {
         chain
     }
 
-    /// The chains alone.
-    pub fn into_stacks(self) -> Stacks {
-        self.chains
-    }
-
     /// Adds chains of frames that are numbered otherwise: what they are here, by their numbers there.
-    pub fn take(&mut self, other: &Stacks, of_frames: &[FrameId]) -> Vec<StackId> {
+    pub fn take(
+        &mut self,
+        Self { chains: other, .. }: &Self,
+        of_frames: &[FrameId],
+    ) -> Vec<StackId> {
         let mut here = vec![Stacks::EMPTY];
         // Callers stand before what they called.
         for id in 1..other.len() {

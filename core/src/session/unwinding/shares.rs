@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use perftab_images::UnwoundMachine;
 use perftab_profile::ingest::KeptReading;
-use perftab_profile::{FrameId, Frames, Profile, Stacks};
+use perftab_profile::{FrameId, Frames, Profile};
 
-use super::chains::WalkedRow;
+use super::chains::{WalkedChains, WalkedRow};
 use super::walker::{Due, Tables, Walker};
 use super::{CallerGuesses, Unwinding, UnwoundRow};
 
@@ -31,9 +31,9 @@ pub struct UnwindingShare {
 
 /// What one thread has unwound.
 pub struct UnwoundShare {
-    pub(super) frames: Frames,
-    pub(super) chains: Stacks,
-    pub(super) done: Vec<WalkedRow>,
+    frames: Frames,
+    chains: WalkedChains,
+    done: Vec<WalkedRow>,
 }
 
 impl UnwindingShare {
@@ -84,10 +84,15 @@ impl Unwinding {
 impl Walker {
     fn into_share(self) -> UnwoundShare {
         let Self { frames, chains, done, .. } = self;
-        UnwoundShare { frames, chains: chains.into_stacks(), done }
+        UnwoundShare { frames, chains, done }
     }
 
     fn take_share(&mut self, UnwoundShare { frames: met, chains: walked, done }: UnwoundShare) {
+        // The first one is taken as it is: nothing is numbered otherwise yet.
+        if self.done.is_empty() {
+            (self.frames, self.chains, self.done) = (met, walked, done);
+            return;
+        }
         let known = self.profile.frames.len();
         let frame = |id: FrameId| match id.index() < known {
             true => id,
