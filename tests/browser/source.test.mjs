@@ -233,6 +233,9 @@ describe("source and assembly", () => {
     await page.keyboard.press("[");
     await page.keyboard.press("]");
     assert.deepEqual(await tab.findings(), []);
+    // As the view begins: without the panel.
+    await page.getByRole("button", { name: "Close the side panel" }).click();
+    await lines(page).evaluate((grid) => grid.scrollTo({ left: 0 }));
     await tab.pictures("a45-source");
     await tab.close();
   });
@@ -337,11 +340,51 @@ describe("source and assembly", () => {
     await tab.close();
   });
 
-  scene("a45 an inlined function leads to the code that it is in", async () => {
-    const tab = await open();
+  scene("a45 the hottest line of a selected function stands beside the graph, and an inlined one leads to its code", async () => {
+    const tab = await open({ initPath: axe });
     const { page } = tab;
     await tab.view(/Flame graph/);
+    await page
+      .locator(".breadcrumb")
+      .getByRole("button", { name: /^tides\.c:\d+$/ })
+      .waitFor();
     const panel = await tab.select("lift_droplet");
+    const near = panel.getByRole("region", { name: "Hottest code" });
+    const instructions = near.getByRole("region", { name: "Instructions" }).locator("tbody tr");
+    await instructions.first().waitFor();
+    await tab.drop(source);
+    const around = near.getByRole("region", { name: "Lines around the hottest" }).locator("tbody tr");
+    await around.first().waitFor();
+    const cells = async (rows) =>
+      await rows.evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    const text = readFileSync(source, "utf8").split("\n");
+    const shown = await cells(around);
+    assert.equal(shown.length, 10);
+    // All begin with as much space as the one with the least.
+    const known = shown.map(([, line]) => text[line - 1]);
+    const margin = Math.min(...known.filter((line) => line !== "").map((line) => line.search(/\S/)));
+    assert.deepEqual(
+      shown.map(([, , words]) => words),
+      known.map((line) => line.slice(margin)),
+    );
+    const [[, hottest]] = await cells(near.locator("tr.marked"));
+    const begins = text.findIndex((line) => /^INLINE .* lift_droplet\(/.test(line)) + 1;
+    const ends = text.indexOf("}", begins) + 1;
+    assert.ok(hottest > begins && hottest <= ends, `${hottest} is a line of lift_droplet`);
+    const { pieces } = await listed(tab, "rolling_sea");
+    const weightOf = (line) => pieces[0].lineWeight[pieces[0].lineNumber.indexOf(line)] ?? 0;
+    const heaviest = Math.max(...Array.from({ length: ends - begins + 1 }, (_, at) => weightOf(begins + at)));
+    assert.equal(weightOf(Number(hottest)), heaviest);
+    const own = Array.from(pieces[0].starts.keys()).filter((at) => pieces[0].line[at] === Number(hottest));
+    const addresses = own.map((at) => (BigInt(pieces[0].startInFile) + BigInt(pieces[0].starts[at])).toString(16));
+    const told = (await cells(instructions)).map(([, address]) => address);
+    assert.equal(told.length, Math.min(10, own.length));
+    assert.deepEqual(
+      told.filter((address) => !addresses.includes(address)),
+      [],
+    );
+    assert.deepEqual(await tab.findings(), []);
+    await tab.pictures("a45-selection");
     await panel.getByRole("button", { name: "Source", exact: true }).click();
     await page.getByRole("grid", { name: "Instructions of rolling_sea" }).waitFor();
     await tab.close();

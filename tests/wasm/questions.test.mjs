@@ -51,6 +51,7 @@ const questions = [
   ["functions", { query, order: {}, groupBy: "thread", from: 0, to: 100 }, (it) => it.names.length > 0],
   ["timeOrder", { query, window: { ...window, thread, start: 0, end: 1e9 } }, (it) => it.distance > 0],
   ["sandwich", { query, function: named }, (it) => it.functionId === first],
+  ["hottestLine", { query, functionId: first }, (it) => it === null || it.line > 0],
   ["hotLines", { query, function: named }, (it) => it.instructions.length > 0],
   ["codeHeat", { query, function: ofLinker }, ([it]) => it.addresses instanceof BigUint64Array && it.samples.length > 0],
   ["search", { query, text: "mill" }, (it) => it.problem === null],

@@ -14,6 +14,7 @@ import {
   placeAmong,
   sourceRows,
 } from "../src/views/source/listing.ts";
+import { dedented, hottestOf, nearCode } from "../src/views/source/near_code.ts";
 
 function column(...texts: string[]): TextColumn {
   let end = 0;
@@ -252,4 +253,52 @@ test("beside an instruction stand its own jump and those that lead to it", () =>
 
 test("a line has room for its tabs and for letters that are wide", () => {
   assert.deepEqual(["", "abc", "\tx", "ab\tx", "abcd\t", "\u65e5\u672c", "\u{1f30a}"].map(columnsOf), [0, 3, 5, 5, 8, 4, 2]);
+});
+
+test("the hottest line has the lines around it, and its instructions in order", () => {
+  const hottest = hottestOf(listing, null);
+  assert.deepEqual([hottest?.file, hottest?.line, hottest?.weight], [1, 3, 180]);
+  const texts = Array.from({ length: 20 }, (_, at) => `text ${at + 1}`);
+  const near = nearCode(listing, hottest, texts);
+  assert.deepEqual(
+    near.rows.map(({ line, text }) => `${line} ${text}`),
+    [1, 2, 3, 4, 5, 6, 7, 8].map((line) => `${line} text ${line}`),
+  );
+  assert.deepEqual(near.instructions, [2, 6]);
+  assert.equal(near.more, 0);
+  // Without its text there is nothing around it.
+  assert.deepEqual(nearCode(listing, hottest, null).rows, []);
+});
+
+test("of an inlined function the lines that were inlined count", () => {
+  const own = { ...listing, weight: Float64Array.of(500, 20, 10, 0, 0, 0, 0, 0) };
+  assert.equal(hottestOf(own, "swell")?.line, 2);
+  // Nothing of this name is in it: what the function has itself.
+  assert.equal(hottestOf(own, "foam")?.line, 3);
+});
+
+test("of a line of many instructions those with most samples are shown", () => {
+  const count = 40;
+  const many = {
+    ...listing,
+    count,
+    file: new Uint32Array(count),
+    line: new Uint32Array(count).fill(7),
+    inlined: new Uint32Array(count).fill(NONE),
+    weight: Float64Array.from({ length: count }, (_, at) => (at % 4 === 1 ? 100 + at : 1)),
+    lines: [{ file: 0, line: 7, samples: 40, weight: 1225, text: null }],
+  };
+  const near = nearCode(many, hottestOf(many, null), null);
+  assert.deepEqual(near.instructions, [1, 5, 9, 13, 17, 21, 25, 29, 33, 37]);
+  assert.equal(near.more, 30);
+});
+
+test("without lines the instructions around the hottest one are shown", () => {
+  const bare = { ...listing, lines: [], line: new Uint32Array(8), file: new Uint32Array(8).fill(NONE) };
+  assert.deepEqual(nearCode(bare, hottestOf(bare, null), null).instructions, [0, 1, 2, 3, 4, 5, 6, 7]);
+});
+
+test("space that all lines begin with is left out", () => {
+  assert.deepEqual(dedented(["\tfor (;;) {", "", "\t\tsum += x;  ", "    }"]), ["for (;;) {", "", "    sum += x;", "}"]);
+  assert.deepEqual(dedented([""]), [""]);
 });

@@ -157,6 +157,14 @@ impl Session {
         Some(self.told(found))
     }
 
+    /// The line in which most of these samples ended, the first of equals; `None` where no line is known.
+    pub fn hottest_line(&mut self, query: &Query, function: u32) -> Option<HotLine> {
+        let function = self.function_ref(function)?;
+        let HotLines { lines, .. } = self.hot_lines(query, &function)?;
+        let known = lines.into_iter().filter(|row| row.file.is_some() && row.line.is_some());
+        known.rev().max_by_key(|row| row.weight)
+    }
+
     /// Where in the code of a function, as the linker knows it, the samples of a query ended, in each DSO that has it.
     pub fn code_heat(&mut self, query: &Query, function: &FunctionRef) -> Vec<CodeHeat> {
         let (direction, inlines) = (Direction::Callees, Inlines::Merged);

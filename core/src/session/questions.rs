@@ -34,7 +34,7 @@ use crate::session::{
     AccessRows, BranchBlocks, CallNodeAround, CallNodeDetail, CallTreeRows, ChangeRows,
     ChangesRequest, CodeHeatRows, CompareSearch, CompareView, ComparedDetail, ComparedTreeRows,
     ComparedTrees, Coverage, DrawnComparison, DrawnGraph, DrawnTimeOrder, DsoPairRow, DsoRow,
-    ExportContents, FilteredCoverage, FlameWindow, FunctionRows, HotLines, MarkRows,
+    ExportContents, FilteredCoverage, FlameWindow, FunctionRows, HotLine, HotLines, MarkRows,
     OccurrenceRequest, Place, ProfileInfo, SandwichFacts, ScanStep, SearchResult, Session,
     SharedLink, SideTotal, TimeWindow, TreeDetail,
 };
@@ -171,6 +171,8 @@ questions! {
     Sandwich { query: Query, function: FunctionRef } -> Option<SandwichFacts>;
     /// Where in a function's own code samples ended; null if no sample has it.
     HotLines { query: Query, function: FunctionRef } -> Option<HotLines>;
+    /// The line of a function in which most samples ended; null where none is known.
+    HottestLine { query: Query, function_id: u32 } -> Option<HotLine>;
     /// Where in the code of a function, as the linker knows it, samples ended, in each DSO that has it.
     CodeHeat { query: Query, function: FunctionRef } -> Vec<CodeHeatRows>;
     /// The basic blocks of a function, of the branches that the query's filters leave; null until these are read.
@@ -338,7 +340,8 @@ fn trees(question: &Question) -> Vec<(Query, TreeDetail)> {
         // Views of functions know no direction.
         Functions { query, group_by: Some(GroupBy::Thread), .. }
         | TimeOrder { query, .. }
-        | HotLines { query, .. } => vec![(callees(query), TreeDetail::Ends)],
+        | HotLines { query, .. }
+        | HottestLine { query, .. } => vec![(callees(query), TreeDetail::Ends)],
         CodeHeat { query, .. } => vec![(merged(&callees(query)), TreeDetail::Ends)],
         Functions { query, .. } | Sandwich { query, .. } => {
             vec![(callees(query), TreeDetail::Tree)]
@@ -413,6 +416,9 @@ fn begin(session: &mut Session, question: &Question) -> Begun {
         TimeOrder { query, window } => Answer::TimeOrder(session.drawn_time_order(query, window)),
         Sandwich { query, function } => Answer::Sandwich(session.sandwich(query, function)),
         HotLines { query, function } => Answer::HotLines(session.hot_lines(query, function)),
+        HottestLine { query, function_id } => {
+            Answer::HottestLine(session.hottest_line(query, *function_id))
+        }
         CodeHeat { query, function } => {
             let heat = session.code_heat(query, function);
             Answer::CodeHeat(heat.iter().map(CodeHeatRows::from).collect())

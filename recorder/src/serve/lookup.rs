@@ -157,7 +157,8 @@ pub async fn answer_source(
             reply::source(reply::octets(bytes), modified, from)
         }
         Ok(Some(Err(other))) => reply::refusal(StatusCode::CONFLICT, &other.to_string()),
-        Ok(None) => reply::refusal(StatusCode::NOT_FOUND, "this machine does not have it"),
+        // No error: the page asks for the source of whatever is selected.
+        Ok(None) => reply::nothing(),
         Err(error) => failed(&error.to_string()),
     }
 }

@@ -61,6 +61,11 @@ pub fn refusal(status: StatusCode, why: &str) -> Response<Body> {
     reply(status, "text/plain; charset=utf-8", Body::from(line + "\n"))
 }
 
+/// There is none of what was asked for, which is no error.
+pub fn nothing() -> Response<Body> {
+    reply(StatusCode::NO_CONTENT, "text/plain; charset=utf-8", Body::empty())
+}
+
 /// A file from disk, or the part of it that was asked for; never held in memory.
 pub fn file(file: File, asked: Option<&str>) -> io::Result<Response<Body>> {
     let length = file.metadata()?.len();

@@ -14,6 +14,7 @@ import { enterCall } from "../views/query_steps.ts";
 import { showLines } from "../views/sandwich/lines/state.ts";
 import { nameClass, share, swatchClass } from "../views/words.ts";
 import { showView } from "./ViewTabs.tsx";
+import { SelectionCode } from "./SelectionCode.tsx";
 import { openTransformMenuAt } from "./ContextMenu.tsx";
 import { Copy } from "./Copy.tsx";
 import { Fact } from "./Fact.tsx";
@@ -62,6 +63,7 @@ function CallNodePanel({ node }: { node: CallNodeDetail }): JSX.Element {
         <Threads of={occurrence} />
       </dl>
       <Actions callNode={node.callNode} name={exportedName(node.name, node.flags)} isFunction={node.functionId !== null} />
+      <SelectionCode inlined={node.inlined ? node.name : null} />
       <When occurrence={occurrence} />
       <h3>Stack</h3>
       <Stack node={node} />
@@ -152,6 +154,7 @@ function FunctionPanel({ row, heaviest }: FunctionPanelProps): JSX.Element {
         <Threads of={occurrence} />
       </dl>
       <Actions callNode={heaviest?.callNode ?? null} name={exportedName(row.name, row.flags)} isFunction={id !== null} />
+      <SelectionCode inlined={heaviest?.inlined === true ? row.name : null} />
       <When occurrence={occurrence} />
       {heaviest !== null && (
         <>

@@ -35,6 +35,7 @@ const BESIDE: ReadonlySet<Method> = new Set<Method>([
   "exportSize",
   "fetchDebuginfod",
   "filteredCoverage",
+  "hottestLine",
   "marks",
   "nameData",
   "nameFrames",

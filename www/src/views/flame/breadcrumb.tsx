@@ -3,12 +3,16 @@
 import type { JSX } from "preact";
 import { Fragment } from "preact";
 import type { FlameGraph } from "../../session/types.ts";
+import { NONE } from "../../session/types.ts";
 import { counted, percent } from "../../state/format.ts";
-import { ForcedMark, markedName } from "../forced_name.tsx";
+import { step } from "../../state/history.ts";
+import { view } from "../../state/app.ts";
+import { ForcedMark, isForced, markedName } from "../forced_name.tsx";
 import type { LaidOutGraph } from "./stage.ts";
 import { ancestors } from "./model.ts";
 import { boxSelf, hottestPath } from "./hit_test.ts";
 import { foldPath } from "./fold_path.ts";
+import { useHottestLine } from "./hottest_line.ts";
 import { Legend } from "./legend.tsx";
 
 /** Crumbs shown before the middle is left out. */
@@ -92,6 +96,8 @@ function HottestPath({ graph, calls, onSelect }: HottestProps): JSX.Element {
   const end = named.at(-1) as number;
   const ending = unnamed < 0 ? `${shareOf(boxSelf(graph, end))} self` : shareOf(graph.total[end] as number);
   const steps = foldPath(named, MOST_HOTTEST);
+  const isKnown = unnamed < 0 && !isForced(graph.flags[end] as number);
+  const place = useHottestLine(isKnown ? (graph.functionId[end] as number) : NONE);
   return (
     <>
       <span class="crumb-lead">hottest</span>
@@ -108,7 +114,23 @@ function HottestPath({ graph, calls, onSelect }: HottestProps): JSX.Element {
           {at === 0 && box !== end && <span class="crumb-share">{shareOf(graph.total[box] as number)}</span>}
         </span>
       ))}
-      <span class="crumb-share">{ending}</span>
+      <span class="crumb-share">
+        {ending}
+        {place !== "" && ","}
+      </span>
+      {place !== "" && (
+        <button
+          type="button"
+          class="crumb crumb-line"
+          title="The line in which most samples ended: source beside assembly"
+          onClick={() => {
+            onSelect(end);
+            step(() => (view.value = "source"));
+          }}
+        >
+          {place}
+        </button>
+      )}
     </>
   );
 }

@@ -12,7 +12,7 @@ import { share } from "../words.ts";
 import { CodeText } from "./code_text.tsx";
 import { partOf } from "./jumps.ts";
 import type { CodeRow, Listing } from "./listing.ts";
-import type { Shown } from "./state.ts";
+import type { ShownCode } from "./read_code.ts";
 import {
   chooseRow,
   chosen,
@@ -27,7 +27,7 @@ import {
   whole,
 } from "./state.ts";
 
-export function AssemblyPane({ of }: { of: Shown }): JSX.Element {
+export function AssemblyPane({ of }: { of: ShownCode }): JSX.Element {
   const { listing, facts } = of;
   return (
     <section class="code-pane assembly-pane" aria-label="Assembly">
@@ -108,7 +108,7 @@ function instructionWords(listing: Listing, at: number): string {
   return `${listing.address(at)}: ${bytes}${listing.text(at)}`;
 }
 
-function Level({ of, row }: { of: Shown; row: CodeRow & { kind: "level" } }): JSX.Element {
+function Level({ of, row }: { of: ShownCode; row: CodeRow & { kind: "level" } }): JSX.Element {
   return (
     <>
       <Jumps at={row.at} of="level" />
@@ -163,7 +163,7 @@ function Words(): JSX.Element {
 }
 
 /** "decode_segment token.rs:203", "next inlined mod.rs:206" */
-function levelWords({ listing, facts }: Shown, at: number): string {
+function levelWords({ listing, facts }: ShownCode, at: number): string {
   const inlined = listing.functions[listing.inlined[at] ?? NONE];
   const path = listing.files[listing.file[at] ?? NONE]?.path;
   const line = listing.line[at] ?? 0;
@@ -177,7 +177,7 @@ function skid(): string {
   return modifiers.includes("p") ? "" : "The event is not precise: an instruction may have what the one before it took";
 }
 
-function notes({ listing, facts }: Shown): string[] {
+function notes({ listing, facts }: ShownCode): string[] {
   if (!listing.isWhole) {
     return listing.ended === "too-long" ? ["Its code is too long to be shown."] : [withoutCode(facts)];
   }

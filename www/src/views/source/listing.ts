@@ -276,6 +276,12 @@ export function sourceRows({ lines }: Listing, file: number, texts: readonly str
   return [...rows, ...own.filter(({ line }) => line > texts.length).map((of) => ({ line: of.line, text: null, of }))];
 }
 
+/** The one in which most samples ended; null where none did. */
+export function hottestLine(lines: readonly ListedLine[]): ListedLine | null {
+  const heaviest = lines.reduce((most, { weight }) => Math.max(most, weight), 0);
+  return heaviest === 0 ? null : (lines.find(({ weight }) => weight === heaviest) ?? null);
+}
+
 /** The file that a function is in: that of its first own instruction, else the heaviest. */
 export function ownFile({ count, inlined, file, files }: Listing): number | null {
   for (let at = 0; at < count; at++) {

@@ -13,7 +13,7 @@ import { CodeText } from "./code_text.tsx";
 import { followHighlights, runsOf } from "./highlighted.ts";
 import type { SourceRow } from "./listing.ts";
 import type { SourceText } from "./sources.ts";
-import type { Shown } from "./state.ts";
+import type { ShownCode } from "./read_code.ts";
 import {
   chooseLine,
   chosen,
@@ -28,7 +28,7 @@ import {
   whole,
 } from "./state.ts";
 
-export function SourcePane({ of }: { of: Shown }): JSX.Element {
+export function SourcePane({ of }: { of: ShownCode }): JSX.Element {
   useEffect(followHighlights, []);
   const { listing, facts } = of;
   const rows = lineRows.value;
@@ -101,7 +101,7 @@ function Cells({ row: { line, text, of }, heaviest }: { row: SourceRow; heaviest
 }
 
 /** Which of the files that the function is made of. */
-function Files({ of: { listing } }: { of: Shown }): JSX.Element {
+function Files({ of: { listing } }: { of: ShownCode }): JSX.Element {
   return (
     <select
       class="source-file"

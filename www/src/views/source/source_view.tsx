@@ -16,7 +16,7 @@ import { idAt, share } from "../words.ts";
 import { AssemblyPane } from "./assembly_pane.tsx";
 import { followCodeSearch } from "./code_search.ts";
 import { SourcePane } from "./source_pane.tsx";
-import type { Shown } from "./state.ts";
+import type { ShownCode } from "./read_code.ts";
 import { empty, followCode, hottest, panes, shown, stepHot } from "./state.ts";
 
 const ROW_HEIGHT = 24;
@@ -57,7 +57,7 @@ export function SourceView(): JSX.Element {
 }
 
 /** The address of the code, in its file. */
-function startOf({ listing }: Shown): string {
+function startOf({ listing }: ShownCode): string {
   return listing.isWhole && listing.count > 0 ? `0x${listing.address(0)}` : "";
 }
 

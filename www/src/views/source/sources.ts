@@ -146,7 +146,7 @@ async function askMachine(session: Session, { path, md5, code }: SourceFile, ser
     if (reply.status === 409) {
       return { kind: "refused", from: path, why: (await reply.text()).trim() };
     }
-    if (!reply.ok) {
+    if (!reply.ok || reply.status === 204) {
       return { kind: "missing" };
     }
     const lastModified = Number(reply.headers.get("perftab-modified") ?? 0);

@@ -1,21 +1,22 @@
 // The function whose code is shown, what the session says of it, and which row is chosen.
 
 import { batch, computed, effect, signal } from "@preact/signals";
-import { dataBlock } from "../../session/data_block.ts";
 import type { Session } from "../../session/client.ts";
-import type { FunctionRef, FunctionRows, Query, SandwichFacts, Syntax } from "../../session/types.ts";
-import { Flag, NONE } from "../../session/types.ts";
+import type { FunctionRows, Query, Syntax } from "../../session/types.ts";
+import { NONE } from "../../session/types.ts";
 import { linesOf, namesGeneration, phase, query, selection, session } from "../../state/app.ts";
 import { amendStep } from "../../state/history.ts";
 import { recall, remember } from "../../state/storage.ts";
 import { latest } from "../latest.ts";
 import { LoadedRows } from "../rows/loaded_rows.ts";
-import { isForcedName, isSameFunction, nextHot } from "../sandwich/lines/hot_lines.ts";
+import { isSameFunction, nextHot } from "../sandwich/lines/hot_lines.ts";
 import { share } from "../words.ts";
 import type { Lane, Loop } from "./jumps.ts";
 import { lanesAt, loopAround } from "./jumps.ts";
-import type { CodeRow, Listing } from "./listing.ts";
-import { codeRows, columnsOf, listingOf, listingOfHot, ownFile, placeAmong, sourceRows } from "./listing.ts";
+import type { CodeRow } from "./listing.ts";
+import { codeRows, columnsOf, hottestLine, ownFile, placeAmong, sourceRows } from "./listing.ts";
+import type { CodeQuestion, ShownCode } from "./read_code.ts";
+import { mergedQuery, readCode } from "./read_code.ts";
 import { findSource, keyOf, sourceTexts } from "./sources.ts";
 
 /** What stands side by side. */
@@ -40,8 +41,7 @@ effect(() => remember("sourceBytes", codeBytes.value));
 effect(() => remember("sourcePanes", panes.value));
 effect(() => remember("sourceBase", base.value));
 
-/** Functions as the linker knows them: what is inlined is a part of its caller. */
-const merged = computed<Query>(() => ({ ...query.value, inlines: "merged", direction: "callees", around: null }));
+const merged = computed(() => mergedQuery(query.value));
 
 interface ListQuestion {
   session: Session;
@@ -53,60 +53,13 @@ export const hottest = new LoadedRows<ListQuestion, FunctionRows>(({ session: as
   asked.call("functions", { query: of, order: { key: "self", direction: "descending" }, from, to }, options),
 );
 
-export interface Shown {
-  reference: FunctionRef;
-  facts: SandwichFacts;
-  listing: Listing;
-}
-
 /** null while it is asked for the first time, and while nothing is selected. */
-export const shown = signal<Shown | null>(null);
+export const shown = signal<ShownCode | null>(null);
 /** Why there is nothing to show. */
 export const empty = signal<string | null>(null);
 
-interface Question {
-  session: Session;
-  query: Query;
-  syntax: Syntax;
-  functionId: number | null;
-  callNode: number | null;
-  /** What an address says, where nothing is selected. */
-  reference: FunctionRef | null;
-}
-
-type Found = Shown | string;
-
-const answers = latest<Question, Found>({
-  ask: async (question, { signal }) => {
-    const { session: asked, query: of, syntax: how } = question;
-    const functionId = question.reference === null ? await linkedFunction(question, signal) : null;
-    const reference = functionId === null ? question.reference : await asked.call("functionRef", { functionId }, { signal });
-    if (reference === null) {
-      return "Select a function to see its code.";
-    }
-    const facts = await asked.call("sandwich", { query: of, function: reference }, { signal });
-    if (facts === null) {
-      return "No samples of the selected function are shown. One that is inlined is a part of its caller here.";
-    }
-    if (isForcedName(facts)) {
-      return `Names in ${facts.dso} are forced: they come from another build, so its lines and instructions are not the ones that ran.`;
-    }
-    const whole = { samples: 0, weight: facts.selfWeight };
-    const listed = await asked.call(
-      "listCode",
-      { query: of, function: reference, syntax: how, listing: await dataBlock("listing") },
-      { signal },
-    );
-    const pieces = listed.flatMap((each) => each.pieces);
-    if (pieces.length > 0) {
-      whole.samples = pieces.reduce((sum, { samples }) => sum + samples, 0);
-      return { reference, facts, listing: listingOf(listed, whole) };
-    }
-    const hot = await asked.call("hotLines", { query: of, function: reference }, { signal });
-    return hot === null
-      ? `No sample ended in ${facts.name}: all are in functions it calls.`
-      : { reference, facts, listing: { ...listingOfHot(hot), ended: listed.find(({ ended }) => ended !== null)?.ended ?? null } };
-  },
+const answers = latest<CodeQuestion, ShownCode | string>({
+  ask: readCode,
   deliver: (found) => {
     batch(() => {
       const before = shown.peek();
@@ -125,20 +78,6 @@ const answers = latest<Question, Found>({
     shown.value = null;
   },
 });
-
-/** The function that has the code of what is selected: the nearest caller that is not inlined itself. */
-async function linkedFunction({ session: asked, functionId, callNode }: Question, signal: AbortSignal): Promise<number | null> {
-  const own = query.peek();
-  if (callNode === null || own.direction !== "callees" || own.inlines === "merged") {
-    return functionId;
-  }
-  const path = await asked.call("callTreePath", { query: own, callNode }, { signal });
-  const last = path.flags.length - 1;
-  const isOf = functionId === null || path.functionId[last] === functionId;
-  const at = path.flags.findLastIndex((flags) => (flags & Flag.Inlined) === 0);
-  const found = isOf ? path.functionId[at] : undefined;
-  return found === undefined || found === NONE ? functionId : found;
-}
 
 /** Asks while the view is in sight; the answer ends it. */
 export function followCode(): () => void {
@@ -167,7 +106,7 @@ export function followCode(): () => void {
         return;
       }
       const known = { functionId: isNone ? (hot ?? null) : functionId, callNode, reference };
-      answers.ask({ session: asked, query: merged.value, syntax: syntax.value, ...known });
+      answers.ask({ session: asked, query: query.value, syntax: syntax.value, ...known });
     }),
     // The address says which function, once somebody has chosen one.
     effect(() => {
@@ -284,11 +223,9 @@ export function chooseRow(row: CodeRow): void {
 
 /** Both panes begin where most samples ended. */
 function chooseHottest(): void {
-  const lines = shown.peek()?.listing.lines ?? [];
-  const heaviest = lines.reduce((most, { weight }) => Math.max(most, weight), 0);
-  const hot = heaviest === 0 ? undefined : lines.find(({ weight }) => weight === heaviest);
+  const hot = hottestLine(shown.peek()?.listing.lines ?? []);
   chosenFile.value = hot?.file ?? null;
-  chosen.value = hot === undefined ? null : { kind: "line", file: hot.file, line: hot.line };
+  chosen.value = hot === null ? null : { kind: "line", file: hot.file, line: hot.line };
 }
 
 /** Goes where a jump or a call within the function leads; folds a level, or unfolds it. */

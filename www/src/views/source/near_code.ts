@@ -1,0 +1,71 @@
+// What is around the hottest line of a function, and the instructions that were made of that line: without state.
+
+import { NONE } from "../../session/types.ts";
+import type { Listing, ListedLine, SourceRow } from "./listing.ts";
+import { hottestLine, sourceRows } from "./listing.ts";
+
+/** Lines before and behind the hottest. */
+const BEFORE = 4;
+const BEHIND = 5;
+const MOST_INSTRUCTIONS = 10;
+
+export interface NearCode {
+  /** null where no line is known. */
+  hottest: ListedLine | null;
+  /** In its file, in order: empty where their text is not known. */
+  rows: readonly SourceRow[];
+  /** Numbers of the hottest line's instructions; of a function without lines, of those around the hottest one. */
+  instructions: readonly number[];
+  /** How many of the line's instructions are not among them. */
+  more: number;
+}
+
+/** `inlined` is the name of an inlined function: its lines alone count then, if there are any. */
+export function hottestOf(listing: Listing, inlined: string | null): ListedLine | null {
+  const number = inlined === null ? -1 : listing.functions.indexOf(inlined);
+  const sums = new Map<string, ListedLine>();
+  for (let at = 0; number !== -1 && at < listing.count; at++) {
+    const [file, line, weight] = [listing.file[at] ?? NONE, listing.line[at] ?? 0, listing.weight[at] ?? 0];
+    if (listing.inlined[at] === number && file !== NONE && weight > 0) {
+      const sum = sums.get(`${file} ${line}`) ?? { file, line, samples: 0, weight: 0, text: null };
+      sum.samples += listing.samples[at] ?? 0;
+      sum.weight += weight;
+      sums.set(`${file} ${line}`, sum);
+    }
+  }
+  return hottestLine([...sums.values()]) ?? hottestLine(listing.lines);
+}
+
+/** `texts` are the lines of the hottest line's file, where that is at hand. */
+export function nearCode(listing: Listing, hottest: ListedLine | null, texts: readonly string[] | null): NearCode {
+  const { instructions, more } = nearInstructions(listing, hottest);
+  if (hottest === null) {
+    return { hottest, rows: [], instructions, more };
+  }
+  const all = sourceRows(listing, hottest.file, texts).filter(({ text }) => text !== null);
+  const at = all.findIndex(({ line }) => line === hottest.line);
+  const rows = at === -1 ? [] : all.slice(Math.max(0, at - BEFORE), at + 1 + BEHIND);
+  return { hottest, rows, instructions, more };
+}
+
+function nearInstructions(listing: Listing, hottest: ListedLine | null): Pick<NearCode, "instructions" | "more"> {
+  const { weight, file, line, count } = listing;
+  const all = Array.from({ length: count }, (_, at) => at);
+  if (hottest === null) {
+    const heaviest = weight.reduce((most, each) => Math.max(most, each), 0);
+    const from = Math.max(0, weight.indexOf(heaviest) - BEFORE);
+    return { instructions: heaviest === 0 ? [] : all.slice(from, from + MOST_INSTRUCTIONS), more: 0 };
+  }
+  const own = all.filter((at) => file[at] === hottest.file && line[at] === hottest.line);
+  const byHeat = own.toSorted((one, other) => (weight[other] ?? 0) - (weight[one] ?? 0));
+  const kept = byHeat.slice(0, MOST_INSTRUCTIONS).sort((one, other) => one - other);
+  return { instructions: kept, more: own.length - kept.length };
+}
+
+/** Lines without the space that all of them begin with. */
+export function dedented(texts: readonly string[]): string[] {
+  const plain = texts.map((text) => text.replaceAll("\t", "    "));
+  const margins = plain.filter((text) => text.trim() !== "").map((text) => text.length - text.trimStart().length);
+  const margin = margins.reduce((least, each) => Math.min(least, each), Number.MAX_SAFE_INTEGER);
+  return plain.map((text) => text.slice(margin).trimEnd());
+}
