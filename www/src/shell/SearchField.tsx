@@ -79,6 +79,7 @@ function type(text: string): void {
     resetPalette();
   } else {
     command.value = null;
+    entered = "";
     search.value = text;
     listed.value = true;
   }
@@ -180,6 +181,7 @@ function onKey(event: KeyboardEvent): void {
     const isChosen = listed.peek() && searchStep.peek() >= 0;
     const found = tasks.peek();
     listed.value = false;
+    entered = searchResult.peek() === null ? search.peek() : "";
     if (found !== null) {
       showTasks(found);
     } else if (!isChosen) {
@@ -293,6 +295,17 @@ const tasks = computed(() => {
   // Filters by process are of one recording.
   const isMeant = text !== "" && isNowhere.value && comparison.value === null;
   return isMeant ? meant(eventTasks.value?.processes ?? [], text) : null;
+});
+
+/** What Enter was pressed for while it was searched; empty for nothing. */
+let entered = "";
+
+effect(() => {
+  const found = tasks.value;
+  if (found !== null && entered !== "" && entered === search.peek()) {
+    entered = "";
+    showTasks(found);
+  }
 });
 
 function showTasks(only: Found): void {
