@@ -45,7 +45,7 @@ pub(super) fn missing(profile: &Profile, dsos: &[DsoUse], lost_callers: &[u64]) 
     };
     let message = format!(
         "Built without frame pointers, as it seems: {}{more}. Callers of this code are missing or wrong. Record with \
-         perf record --call-graph dwarf.",
+         perftab record --call-graph dwarf.",
         named.join(", ")
     );
     let (kind, count) = (WarningKind::NoFramePointers, without.len() as u64);

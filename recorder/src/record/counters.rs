@@ -21,9 +21,10 @@ use rustix::io::Errno;
 use super::clock;
 use super::events::{self, EventSpec, Privilege};
 use super::explain;
-use super::options::{BuildIdTable, CallChains, Plan, Rate, RingOrigin, Target};
+use super::options::{BuildIdTable, CallChains, Plan, Rate, RingOrigin, StackCopy, Target};
 use super::ring::Ring;
 use super::sys::{self, Scope};
+use super::tasks::DescribedMappings;
 use crate::descriptors::raise_descriptor_limit;
 
 /// What the running kernel can put into an attr. Each level includes those below it.
@@ -418,6 +419,10 @@ fn permitted(
     Ok(permitted)
 }
 
+/// Registers that are copied with a stack: all that the kernel gives, as perf asks for them. Of x86-64 it has no
+/// segment registers but cs and ss (`arch/x86/kernel/perf_regs.c`).
+const USER_REGISTERS: u64 = if cfg!(target_arch = "x86_64") { 0xff_0fff } else { 0x1_ffff_ffff };
+
 /// The attr of one event. All events of a recording have the same sample_type, so that a reader
 /// needs nothing but the id to tell them apart.
 fn attr(
@@ -449,6 +454,12 @@ fn attr(
             attr.set_freq(1);
         }
     }
+    if let CallChains::Copied(StackCopy(size)) = plan.chains {
+        attr.sample_regs_user = USER_REGISTERS;
+        attr.sample_stack_user = size;
+        // Frame pointers would be followed for nothing.
+        attr.set_exclude_callchain_user(1);
+    }
     attr.set_disabled(1);
     attr.set_inherit(match plan.target {
         Target::Command | Target::Processes(_) => 1,
@@ -464,6 +475,8 @@ fn attr(
     attr.set_sample_id_all(1);
     if role == Role::Tracking {
         attr = with_sideband(&attr);
+        let described = plan.chains.described_mappings();
+        attr.set_mmap_data(u64::from(described == DescribedMappings::OfFiles));
         attr.set_build_id(u64::from(level >= KernelLevel::BuildIds));
         attr.set_ksymbol(u64::from(level >= KernelLevel::BpfEvents));
         attr.set_bpf_event(u64::from(level >= KernelLevel::BpfEvents));
@@ -484,9 +497,13 @@ fn with_sideband(attr: &perf_event_attr) -> perf_event_attr {
 
 fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
     let mut bits = sample_type::IP | sample_type::TID | sample_type::TIME;
-    if plan.chains == CallChains::FramePointers {
-        bits |= sample_type::CALLCHAIN;
-    }
+    bits |= match plan.chains {
+        CallChains::None => 0,
+        CallChains::FramePointers => sample_type::CALLCHAIN,
+        CallChains::Copied(_) => {
+            sample_type::CALLCHAIN | sample_type::REGS_USER | sample_type::STACK_USER
+        }
+    };
     if matches!(plan.target, Target::Cpus(_)) {
         bits |= sample_type::CPU;
     }

@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::events::{self, EventSpec};
 use super::host;
+use super::tasks::DescribedMappings;
 use crate::perfconfig::{PerfConfig, RecordBuildIds};
 
 /// Samples per second unless `-F` or `-c` says otherwise. perf's default is 4000; a quarter of it
@@ -39,7 +40,7 @@ pub struct RecordArgs {
     /// Record call chains; the same as --call-graph fp
     #[arg(short = 'g')]
     pub chains: bool,
-    /// How to walk the stack: fp (frame pointers)
+    /// How to walk the stack: fp (frame pointers); dwarf[,SIZE] copies it
     #[arg(long, value_name = "MODE")]
     pub call_graph: Option<String>,
     /// All CPUs, until the command ends or Ctrl-C
@@ -115,6 +116,40 @@ pub enum CallChains {
     None,
     /// Walked by the kernel along frame pointers.
     FramePointers,
+    /// The kernel's part as before; of user space the registers, and a copy of the stack from its top on. Who reads
+    /// the recording walks it.
+    Copied(StackCopy),
+}
+
+impl CallChains {
+    /// Which mappings whoever walks the stacks has to know.
+    pub fn described_mappings(self) -> DescribedMappings {
+        match self {
+            Self::None | Self::FramePointers => DescribedMappings::Executable,
+            Self::Copied(_) => DescribedMappings::OfFiles,
+        }
+    }
+}
+
+/// How many bytes of a stack are copied at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackCopy(pub u32);
+
+impl StackCopy {
+    /// perf's.
+    const DEFAULT: Self = Self(8192);
+    /// A record has at most 64 KiB; the kernel takes what is left of that.
+    const MOST: u32 = 65_528;
+
+    /// Rounded up to words, as the kernel wants it and perf does it.
+    fn parse(text: &str) -> Result<Self> {
+        let bytes: Option<u32> = text.parse().ok();
+        let rounded = bytes.and_then(|bytes| bytes.checked_next_multiple_of(8));
+        match rounded.filter(|bytes| (1..=Self::MOST).contains(bytes)) {
+            Some(bytes) => Ok(Self(bytes)),
+            None => bail!("--call-graph dwarf,{text}: give a number of bytes up to {}", Self::MOST),
+        }
+    }
 }
 
 /// How large each ring is.
@@ -261,23 +296,29 @@ fn call_chains(args: &RecordArgs) -> Result<CallChains> {
     let Some(mode) = args.call_graph.as_deref() else {
         return Ok(if args.chains { CallChains::FramePointers } else { CallChains::None });
     };
-    match mode.split(',').next() {
-        Some("fp") => Ok(CallChains::FramePointers),
-        Some("no") => Ok(CallChains::None),
-        Some(name @ ("dwarf" | "lbr")) => {
-            bail!(
-                "--call-graph {name} is not supported yet; use fp, with code built with -fno-omit-frame-pointer"
-            )
-        }
-        _ => bail!("--call-graph {mode}: only fp is supported"),
+    let (name, size) = mode.split_once(',').map_or((mode, None), |(name, size)| (name, Some(size)));
+    match (name, size) {
+        ("fp", _) => Ok(CallChains::FramePointers),
+        ("no", _) => Ok(CallChains::None),
+        ("dwarf", None) => Ok(CallChains::Copied(StackCopy::DEFAULT)),
+        ("dwarf", Some(size)) => StackCopy::parse(size).map(CallChains::Copied),
+        ("lbr", _) => bail!(
+            "--call-graph lbr is not supported yet; use perf record --call-graph lbr, and open that \
+             recording"
+        ),
+        _ => bail!("--call-graph {mode}: there are fp and dwarf[,SIZE]"),
     }
 }
 
 fn default_ring(rate: Rate, chains: CallChains) -> usize {
-    let bytes = match (rate, chains) {
-        (Rate::Period(_), _) => 0,
-        (Rate::Frequency(hz), CallChains::None) => hz.saturating_mul(PLAIN_SAMPLE),
-        (Rate::Frequency(hz), CallChains::FramePointers) => hz.saturating_mul(CHAIN_SAMPLE),
+    let of_sample = match chains {
+        CallChains::None => PLAIN_SAMPLE,
+        CallChains::FramePointers => CHAIN_SAMPLE,
+        CallChains::Copied(StackCopy(size)) => CHAIN_SAMPLE + u64::from(size),
+    };
+    let bytes = match rate {
+        Rate::Period(_) => 0,
+        Rate::Frequency(hz) => hz.saturating_mul(of_sample),
     };
     let bytes = usize::try_from(bytes / RINGS_PER_SECOND).unwrap_or(RING_MAX);
     bytes.clamp(RING_MIN, RING_MAX).next_power_of_two().max(rustix::param::page_size())
@@ -354,6 +395,17 @@ mod tests {
         assert_eq!(ring(999), 512 << 10);
         assert_eq!(ring(19_999), 4 << 20);
         assert_eq!(ring(u64::MAX), RING_MAX);
+        let copies = CallChains::Copied(StackCopy::DEFAULT);
+        assert_eq!(default_ring(Rate::Frequency(999), copies), 8 << 20);
+    }
+
+    #[test]
+    fn sizes_of_copies_are_words_and_fit_into_a_record() {
+        let sizes = ["1", "8192", "8193", "65528"].map(|text| StackCopy::parse(text).unwrap().0);
+        assert_eq!(sizes, [8, 8192, 8200, 65_528]);
+        for bad in ["", "0", "-8", "65529", "4294967295", "8k"] {
+            assert!(StackCopy::parse(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Session {
         };
         Ok(Self {
             tally: Tally::new(counters.sample_type(), counters.sideband.ids.iter().copied()),
-            tasks: RunningTasks::new(trailer),
+            tasks: RunningTasks::new(trailer, plan.chains.described_mappings()),
             build_ids: plan.build_ids,
             clock,
             identifier,

@@ -154,7 +154,16 @@ pub enum WithBuildId {
     Yes,
 }
 
-/// An executable mapping of another process.
+/// Which mappings are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sought {
+    /// Code.
+    Executable,
+    /// All.
+    Any,
+}
+
+/// A mapping of another process.
 #[derive(Clone, Debug)]
 pub struct QueriedMapping {
     /// First address.
@@ -177,18 +186,23 @@ pub struct QueriedMapping {
     pub build_id: Vec<u8>,
 }
 
-/// The executable mapping that covers `address`, or the next one above it; `None` if there is
+/// The mapping of a kind that covers `address`, or the next one above it; `None` if there is
 /// none. `maps` is an open /proc/PID/maps. ENOTTY: the kernel is older than 6.11.
-pub fn query_executable_mapping(
+pub fn query_mapping(
     maps: BorrowedFd<'_>,
     address: u64,
+    sought: Sought,
     with_build_id: WithBuildId,
 ) -> io::Result<Option<QueriedMapping>> {
     let mut name = [0u8; 4096];
     let mut id = [0u8; 32];
+    let kind = match sought {
+        Sought::Executable => VMA_EXECUTABLE,
+        Sought::Any => 0,
+    };
     let mut query = ProcmapQuery {
         size: size_of::<ProcmapQuery>() as u64,
-        query_flags: COVERING_OR_NEXT_VMA | VMA_EXECUTABLE,
+        query_flags: COVERING_OR_NEXT_VMA | kind,
         query_addr: address,
         vma_name_size: name.len() as u32,
         vma_name_addr: name.as_mut_ptr() as u64,

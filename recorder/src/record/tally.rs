@@ -194,6 +194,9 @@ impl Tally {
     }
 
     fn mapping(&mut self, record: &[u8], misc: u16) {
+        if misc & misc::MMAP_DATA != 0 {
+            return;
+        }
         let name = record.get(MMAP2_NAME..).unwrap_or(&[]);
         if name.starts_with(b"[vdso]\0") {
             let address = u64_at(record, MMAP2_ADDRESS).unwrap_or(0);

@@ -18,7 +18,7 @@ use perftab_perfdata::format::write::{
     CpuMode, Fork, MappedFile, Mmap2, SampleIdTrailer, comm, fork, mmap2,
 };
 
-use super::sys::{self, QueriedMapping, WithBuildId};
+use super::sys::{self, QueriedMapping, Sought, WithBuildId};
 use crate::file_source::FileSource;
 
 /// What the kernel itself calls executable memory without a file (`perf_event_mmap_event`).
@@ -26,9 +26,19 @@ const ANONYMOUS: &[u8] = b"//anon";
 /// No process has more mappings (`vm.max_map_count` is a thousandth of it by default).
 const MAPPINGS_MAX: usize = 1 << 26;
 
+/// Which mappings are described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DescribedMappings {
+    /// Code.
+    Executable,
+    /// Also what else of files is mapped: perf reads unwind tables only where they are mapped, and these are no code.
+    OfFiles,
+}
+
 /// Writes the records of running processes.
 pub struct RunningTasks {
     trailer: SampleIdTrailer,
+    described: DescribedMappings,
     identities: HashMap<FileKey, Option<BuildId>>,
     vdso: Option<BuildId>,
     source: MappingSource,
@@ -45,9 +55,10 @@ enum MappingSource {
 
 impl RunningTasks {
     /// For records with this trailer.
-    pub fn new(trailer: SampleIdTrailer) -> Self {
+    pub fn new(trailer: SampleIdTrailer, described: DescribedMappings) -> Self {
         Self {
             trailer,
+            described,
             identities: HashMap::new(),
             vdso: vdso_build_id(),
             source: MappingSource::Ioctl,
@@ -100,15 +111,22 @@ impl RunningTasks {
     /// By ioctl, without text. The id is asked for only where the file is new.
     fn query_mappings(&mut self, pid: i32) -> io::Result<Vec<QueriedMapping>> {
         let maps = File::open(format!("/proc/{pid}/maps"))?;
+        let query = |address, with_id| {
+            let sought = match self.described {
+                DescribedMappings::Executable => Sought::Executable,
+                DescribedMappings::OfFiles => Sought::Any,
+            };
+            sys::query_mapping(maps.as_fd(), address, sought, with_id)
+        };
         let mut mappings = Vec::new();
         let mut address = 0;
-        while let Some(mapping) =
-            sys::query_executable_mapping(maps.as_fd(), address, WithBuildId::No)?
-        {
+        while let Some(mapping) = query(address, WithBuildId::No)? {
             let key = key(&mapping);
-            if mapping.inode != 0 && !self.identities.contains_key(&key) {
-                let with_id =
-                    sys::query_executable_mapping(maps.as_fd(), mapping.start, WithBuildId::Yes)?;
+            if self.described.has(&mapping)
+                && mapping.inode != 0
+                && !self.identities.contains_key(&key)
+            {
+                let with_id = query(mapping.start, WithBuildId::Yes)?;
                 // Between the two calls the process may have mapped something else there.
                 let same = with_id.filter(|again| self::key(again) == key);
                 let id = same.and_then(|again| BuildId::new(&again.build_id));
@@ -118,7 +136,9 @@ impl RunningTasks {
                 break;
             }
             address = mapping.end;
-            mappings.push(mapping);
+            if self.described.has(&mapping) {
+                mappings.push(mapping);
+            }
         }
         Ok(mappings)
     }
@@ -126,8 +146,8 @@ impl RunningTasks {
     /// From /proc/PID/maps, for kernels without the ioctl.
     fn read_mappings(&mut self, pid: i32) -> io::Result<Vec<QueriedMapping>> {
         let text = fs::read(format!("/proc/{pid}/maps"))?;
-        let mappings: Vec<_> =
-            text.split(|byte| *byte == b'\n').filter_map(executable_mapping).collect();
+        let all = text.split(|byte| *byte == b'\n').filter_map(mapping_of_line);
+        let mappings: Vec<_> = all.filter(|mapping| self.described.has(mapping)).collect();
         for mapping in mappings.iter().filter(|mapping| mapping.inode != 0) {
             self.identities
                 .entry(key(mapping))
@@ -167,6 +187,14 @@ impl RunningTasks {
     }
 }
 
+impl DescribedMappings {
+    fn has(self, mapping: &QueriedMapping) -> bool {
+        let is_readable = mapping.protection & libc::PROT_READ as u32 != 0;
+        let is_code = mapping.protection & libc::PROT_EXEC as u32 != 0;
+        is_code || (self == Self::OfFiles && is_readable && mapping.inode != 0)
+    }
+}
+
 fn key(mapping: &QueriedMapping) -> FileKey {
     (mapping.device.0, mapping.device.1, mapping.inode)
 }
@@ -203,7 +231,7 @@ fn is_unsupported(error: &io::Error) -> bool {
 }
 
 /// One line: `START-END PERM OFFSET MAJOR:MINOR INODE   NAME`.
-fn executable_mapping(line: &[u8]) -> Option<QueriedMapping> {
+fn mapping_of_line(line: &[u8]) -> Option<QueriedMapping> {
     // The first five fields are ASCII; a name may be anything.
     let mut rest = line;
     let mut field = || {
@@ -220,9 +248,6 @@ fn executable_mapping(line: &[u8]) -> Option<QueriedMapping> {
     let (major, minor) = device.split_once(':')?;
     let hex = |digits| u64::from_str_radix(digits, 16).ok();
     let permissions = permissions.as_bytes();
-    if permissions.get(2) != Some(&b'x') {
-        return None;
-    }
     let bit = |at: usize, letter: u8, bit: i32| {
         if permissions.get(at) == Some(&letter) { bit as u32 } else { 0 }
     };
@@ -273,7 +298,7 @@ pub fn own_vdso() -> Option<Vec<u8>> {
     let maps = fs::read("/proc/self/maps").ok()?;
     let vdso = maps
         .split(|byte| *byte == b'\n')
-        .filter_map(executable_mapping)
+        .filter_map(mapping_of_line)
         .find(|mapping| mapping.name == b"[vdso]")?;
     let mut image = vec![0; usize::try_from(vdso.end - vdso.start).ok()?];
     File::open("/proc/self/mem").ok()?.read_exact_at(&mut image, vdso.start).ok()?;
@@ -287,7 +312,7 @@ mod tests {
     #[test]
     fn lines_of_proc_maps() {
         let line = b"7faf2294c000-7faf2294d000 r-xp 00003000 fe:1a 247749   /usr/bin/a b (deleted)";
-        let mapping = executable_mapping(line).unwrap();
+        let mapping = mapping_of_line(line).unwrap();
         assert_eq!((mapping.start, mapping.end), (0x7faf_2294_c000, 0x7faf_2294_d000));
         assert_eq!(
             (mapping.offset, mapping.device, mapping.inode),
@@ -295,10 +320,19 @@ mod tests {
         );
         assert_eq!(mapping.name, b"/usr/bin/a b (deleted)");
         assert_eq!(mapping.protection, 5);
-        assert!(executable_mapping(b"1000-2000 rw-p 0 00:00 0 [heap]").is_none());
-        assert!(executable_mapping(b"2000-1000 r-xp 0 00:00 0 ").is_none());
-        assert!(executable_mapping(b"").is_none());
-        let anonymous = executable_mapping(b"1000-2000 r-xp 00000000 00:00 0 ").unwrap();
+        for (line, described) in [
+            (&b"1000-2000 rw-p 0 00:00 0 [heap]"[..], [false, false]),
+            (b"1000-2000 r--p 0 fe:01 7 /lib/libc.so.6", [false, true]),
+            (b"1000-2000 ---p 0 fe:01 7 /lib/libc.so.6", [false, false]),
+            (b"1000-2000 --xp 0 00:00 0 ", [true, true]),
+        ] {
+            let mapping = mapping_of_line(line).unwrap();
+            let kinds = [DescribedMappings::Executable, DescribedMappings::OfFiles];
+            assert_eq!(kinds.map(|kind| kind.has(&mapping)), described);
+        }
+        assert!(mapping_of_line(b"2000-1000 r-xp 0 00:00 0 ").is_none());
+        assert!(mapping_of_line(b"").is_none());
+        let anonymous = mapping_of_line(b"1000-2000 r-xp 00000000 00:00 0 ").unwrap();
         assert_eq!(anonymous.name, b"");
     }
 
@@ -307,25 +341,27 @@ mod tests {
     fn both_sources_agree() {
         let pid = std::process::id() as i32;
         let trailer = SampleIdTrailer::of_sample_type(0);
-        let mut by_ioctl = RunningTasks::new(trailer);
-        let queried = match by_ioctl.query_mappings(pid) {
-            Err(error) if is_unsupported(&error) => {
-                println!("SKIPPED: both_sources_agree: this kernel has no PROCMAP_QUERY");
-                return;
-            }
-            queried => queried.unwrap(),
-        };
-        let mut by_text = RunningTasks::new(trailer);
-        let read = by_text.read_mappings(pid).unwrap();
-        let place = |mapping: &QueriedMapping| {
-            (mapping.start, mapping.end, mapping.offset, key(mapping), mapping.name.clone())
-        };
-        let queried: Vec<_> = queried.iter().map(place).collect();
-        // The text also lists the vsyscall page, which is no mapping of the process.
-        let read: Vec<_> = read.iter().map(place).filter(|m| m.4 != b"[vsyscall]").collect();
-        assert_eq!(queried, read);
-        assert_eq!(by_ioctl.identities, by_text.identities);
-        assert!(by_text.identities.values().any(Option::is_some), "not one build-id");
+        for described in [DescribedMappings::Executable, DescribedMappings::OfFiles] {
+            let mut by_ioctl = RunningTasks::new(trailer, described);
+            let queried = match by_ioctl.query_mappings(pid) {
+                Err(error) if is_unsupported(&error) => {
+                    println!("SKIPPED: both_sources_agree: this kernel has no PROCMAP_QUERY");
+                    return;
+                }
+                queried => queried.unwrap(),
+            };
+            let mut by_text = RunningTasks::new(trailer, described);
+            let read = by_text.read_mappings(pid).unwrap();
+            let place = |mapping: &QueriedMapping| {
+                (mapping.start, mapping.end, mapping.offset, key(mapping), mapping.name.clone())
+            };
+            let queried: Vec<_> = queried.iter().map(place).collect();
+            // The text also lists the vsyscall page, which is no mapping of the process.
+            let read: Vec<_> = read.iter().map(place).filter(|m| m.4 != b"[vsyscall]").collect();
+            assert_eq!(queried, read);
+            assert_eq!(by_ioctl.identities, by_text.identities);
+            assert!(by_text.identities.values().any(Option::is_some), "not one build-id");
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ const REMEDIES: Record<Warning["kind"], string> = {
   "unknown-event": "Record again with a single version of perf.",
   "build-id-conflict": RECORD_IDS,
   ambiguous: RECORD_IDS,
-  "no-frame-pointers": "Record with perf record --call-graph dwarf.",
+  "no-frame-pointers": "Record with perftab record --call-graph dwarf.",
   "truncated-stacks":
     "Raise kernel.perf_event_max_stack with sysctl, or copy more of the stack (--call-graph dwarf,BYTES), and record again.",
 };

@@ -266,13 +266,17 @@ pub struct Mmap2<'a> {
     pub name: &'a [u8],
 }
 
-/// Appends an MMAP2 record.
+/// `PROT_EXEC` of `mmap(2)`.
+const PROT_EXEC: u32 = 4;
+
+/// Appends an MMAP2 record, which says whether it is of data.
 pub fn mmap2(out: &mut Vec<u8>, map: &Mmap2<'_>, trailer: SampleIdTrailer) {
     let with_id = match map.file {
         MappedFile::BuildId(_) => misc::MMAP_BUILD_ID,
         MappedFile::Inode { .. } => 0,
     };
-    let start = begin_record(out, RecordType::MMAP2, map.cpu_mode.misc() | with_id);
+    let of_data = if map.protection & PROT_EXEC == 0 { misc::MMAP_DATA } else { 0 };
+    let start = begin_record(out, RecordType::MMAP2, map.cpu_mode.misc() | with_id | of_data);
     put_u32(out, map.pid);
     // perf numbers the kernel's maps with pid -1, tid 0.
     put_u32(out, if map.pid == KERNEL_PID { 0 } else { map.pid });

@@ -9,6 +9,7 @@ use perftab_perfdata::format::perftab_section;
 use perftab_perfdata::format::perftab_section::KernelImage;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::open::open_path;
+use perftab_tests::perftab_binary;
 
 use crate::record::recorder::{BUSY_ID, Recorder, busy, is_installed, is_root};
 
@@ -120,6 +121,57 @@ fn every_verb_of_perf_reads_it() {
     let (first, rest) = BUSY_ID.split_at(2);
     assert!(members.lines().any(|it| it == format!(".build-id/{first}/{rest}")), "{members}");
     assert!(members.lines().any(|it| it.ends_with(&format!("busy/{BUSY_ID}/elf"))), "{members}");
+}
+
+/// Registers and stacks are asked of the kernel as perf asks for them, so that whoever unwinds its recordings unwinds ours.
+#[test]
+fn stacks_are_copied_as_perf_copies_them() {
+    let test = "stacks_are_copied_as_perf_copies_them";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let source = include_str!("../../../programs/tides.c");
+    fs::write(recorder.folder.join("tides.c"), source).unwrap();
+    let build = ["-O2", "-g", "-fomit-frame-pointer", "-Wl,--build-id", "-o", "tides", "tides.c"];
+    let built = Command::new("gcc").args(build).current_dir(&*recorder.folder).exit_status();
+    assert!(built.unwrap().success());
+    let program = recorder.folder.join("tides");
+    let program = program.to_str().unwrap();
+    let taken = ["-e", "cpu-clock", "-F", "1999", "--call-graph", "dwarf,32767"];
+    let recorded = recorder.run(&[&taken[..], &["--", program, "10"]].concat());
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let samples = recorded.samples();
+    assert!(samples > 50, "{}", recorded.said);
+    perf_in(&recorder, &[&["record", "-o", "theirs"], &taken[..], &["--", program, "1"]].concat());
+
+    let asked = |file: &str| {
+        let attr = perf_in(&recorder, &["evlist", "-v", "-i", file]);
+        let fields = attr.split([',', ':']).map(str::trim).map(str::to_owned);
+        let fields: Vec<String> = fields.collect();
+        let value = |name: &str| {
+            let at = fields.iter().position(|field| field == name)?;
+            fields.get(at + 1).cloned()
+        };
+        ["sample_regs_user", "sample_stack_user", "exclude_callchain_user"].map(value)
+    };
+    let ours = asked(recorder.file.to_str().unwrap());
+    assert_eq!(ours[1].as_deref(), Some("32768"));
+    assert_eq!(ours, asked("theirs"));
+
+    // Both unwind them: main, which has no frame pointer, called what it spends its time in.
+    let by_perf = recorder.perf(&["script", "-F", "ip,sym", "--no-inline"]);
+    assert_eq!(blocks(&by_perf), samples);
+    let report = ["report", "--json", "--no-inline"];
+    let report = Command::new(perftab_binary()).args(report).arg(&recorder.file).ended().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
+    let rows = report["functions"].as_array().expect("functions");
+    let main = rows.iter().find(|row| row["name"] == "main").expect("main");
+    let stacks = by_perf.split("\n\n");
+    let of_main = stacks.filter(|stack| stack.lines().any(|line| line.ends_with(" main")));
+    let (ours, theirs) = (main["total_samples"].as_u64().unwrap(), of_main.count() as u64);
+    assert!(theirs * 10 >= samples * 6, "{theirs} of {samples}: {by_perf}");
+    assert!(ours.abs_diff(theirs) * 50 <= samples, "{ours} and {theirs} of {samples}");
 }
 
 /// What `perf script` prints of samples with call chains.
