@@ -43,7 +43,7 @@ const COMMANDS: &[Options] = &[
                  --stat -u --uid -W --weight --affinity --aio --all-cgroups --aux-sample \
                  --clang-opt --clang-path --code-page-size --control --data-page-size --debuginfod \
                  --exclude-perf --filter --group --kernel-callchains --mmap-flush --namespaces \
-                 --no-bpf-event --num-thread-synthesize --off-cpu --off-cpu-thresh --overwrite \
+                 --no-bpf-event --num-thread-synthesize --off-cpu-thresh --overwrite \
                  --per-thread --phys-data --proc-map-timeout --setup-filter --strict-freq \
                  --switch-events --switch-max-files --switch-output --switch-output-event --synth \
                  --tail-synthesize --threads --timestamp-filename --transaction --user-callchains \
@@ -251,10 +251,10 @@ mod tests {
 
     #[test]
     fn values_belong_to_their_option() {
-        let said = answer(&arguments("record"), "--off-cpu=500").expect("an option of perf");
+        let said = answer(&arguments("record"), "--off-cpu-thresh=500").expect("an option of perf");
         assert_eq!(
             said,
-            "perftab record does not have --off-cpu of perf; use perf record with it: perftab \
+            "perftab record does not have --off-cpu-thresh of perf; use perf record with it: perftab \
              opens what it writes"
         );
         assert_eq!(answer(&arguments("record"), "--off-cup"), None);

@@ -19,9 +19,9 @@ use perftab_perfdata::format::attr::{read_format, sample_type};
 use rustix::io::Errno;
 
 use super::clock;
-use super::events::{self, EventSpec, Privilege};
+use super::events::{self, EventSpec, Privilege, Sampled};
 use super::explain;
-use super::options::{BuildIdTable, CallChains, Plan, Rate, RingOrigin, StackCopy, Target};
+use super::options::{BuildIdTable, CallChains, OffCpu, Plan, Rate, RingOrigin, StackCopy, Target};
 use super::ring::Ring;
 use super::sys::{self, Scope};
 use super::tasks::DescribedMappings;
@@ -116,7 +116,10 @@ impl Counters {
     pub fn open(plan: &Plan, command: Option<i32>) -> Result<Self> {
         raise_descriptor_limit();
         let mut notices = plan.notices.clone();
-        let specs = choose_events(plan, &mut notices)?;
+        let mut specs = choose_events(plan, &mut notices)?;
+        if plan.off_cpu == OffCpu::Recorded {
+            specs.push(EventSpec::switches()?);
+        }
         let level = probe_level(plan, &specs[0])?;
         if plan.build_ids == BuildIdTable::MappingsOnly && level < KernelLevel::BuildIds {
             bail!(
@@ -447,6 +450,7 @@ fn attr(
     match plan.rate {
         // It never occurs.
         _ if role == Role::Tracking => {}
+        _ if spec.sampled == Sampled::AtSwitches => attr.sample_period = 1,
         Rate::Period(period) => attr.sample_period = period,
         Rate::Frequency(hz) if spec.is_clock() => attr.sample_period = 1_000_000_000 / hz.max(1),
         Rate::Frequency(hz) => {
@@ -473,6 +477,8 @@ fn attr(
     attr.set_exclude_guest(1);
     attr.set_precise_ip(spec.precise.level().into());
     attr.set_sample_id_all(1);
+    // Not in the ring of sideband, which many switches would fill.
+    attr.set_context_switch(u64::from(spec.sampled == Sampled::AtSwitches));
     if role == Role::Tracking {
         attr = with_sideband(&attr);
         let described = plan.chains.described_mappings();

@@ -49,6 +49,15 @@ impl Precision {
     }
 }
 
+/// When an event is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampled {
+    /// As -F or -c says.
+    AtRate,
+    /// Whenever a thread leaves a CPU. A record says when it comes back.
+    AtSwitches,
+}
+
 /// An event to sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSpec {
@@ -62,6 +71,8 @@ pub struct EventSpec {
     pub privilege: Privilege,
     /// How much skid is tolerated.
     pub precise: Precision,
+    /// When a sample is taken.
+    pub sampled: Sampled,
 }
 
 impl EventSpec {
@@ -107,14 +118,21 @@ impl EventSpec {
             _ => Privilege::Any,
         };
         let name = text.to_owned();
-        Ok(Self { name, event_type, config: config as u64, privilege, precise })
+        let sampled = Sampled::AtRate;
+        Ok(Self { name, event_type, config: config as u64, privilege, precise, sampled })
+    }
+
+    /// What time off the CPU is worked out from.
+    pub fn switches() -> Result<Self> {
+        Ok(Self { sampled: Sampled::AtSwitches, ..Self::parse("context-switches")? })
     }
 
     /// The event that counts nothing, for sideband.
     pub fn sideband(privilege: Privilege) -> Self {
         let config = SOFTWARE_EVENTS.iter().position(|name| *name == "dummy").unwrap_or_default();
         let (name, event_type) = ("dummy".to_owned(), event_type::SOFTWARE);
-        Self { name, event_type, config: config as u64, privilege, precise: Precision::Level(0) }
+        let (precise, sampled) = (Precision::Level(0), Sampled::AtRate);
+        Self { name, event_type, config: config as u64, privilege, precise, sampled }
     }
 
     /// The same event, counted in user space only.

@@ -43,6 +43,9 @@ pub struct RecordArgs {
     /// How to walk the stack: fp (frame pointers); dwarf[,SIZE] copies it
     #[arg(long, value_name = "MODE")]
     pub call_graph: Option<String>,
+    /// Also record where threads wait, and how long
+    #[arg(long)]
+    pub off_cpu: bool,
     /// All CPUs, until the command ends or Ctrl-C
     #[arg(short, long, conflicts_with_all = ["pid", "tid"])]
     pub all_cpus: bool,
@@ -152,6 +155,15 @@ impl StackCopy {
     }
 }
 
+/// Whether time off the CPU can be worked out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffCpu {
+    /// Only what runs is recorded.
+    LeftOut,
+    /// Each context switch is, too.
+    Recorded,
+}
+
 /// How large each ring is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingSize {
@@ -194,6 +206,8 @@ pub struct Plan {
     pub rate: Rate,
     /// Whether samples carry the stack.
     pub chains: CallChains,
+    /// Whether context switches are recorded.
+    pub off_cpu: OffCpu,
     /// Ring of each CPU.
     pub ring: RingSize,
     /// Where build-ids are written.
@@ -222,6 +236,7 @@ impl Plan {
             events: events::parse_list(&args.event)?,
             rate,
             chains,
+            off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },
             ring: match args.mmap_pages.as_deref() {
                 Some(text) => RingSize { bytes: ring_size(text)?, origin: RingOrigin::Given },
                 None => RingSize { bytes: default_ring(rate, chains), origin: RingOrigin::Default },
@@ -373,7 +388,7 @@ mod tests {
     #[test]
     fn an_option_that_is_none_is_no_command() {
         let parse = |line: &str| Line::try_parse_from(line.split(' ')).map(|it| it.options.command);
-        assert!(parse("record --off-cpu -g ./mill").is_err());
+        assert!(parse("record --grain -g ./mill").is_err());
         for line in ["record -g ./mill --grain -x", "record -g -- ./mill --grain -x"] {
             assert_eq!(parse(line).unwrap(), ["./mill", "--grain", "-x"], "{line}");
         }

@@ -4,6 +4,7 @@
 
 mod failures;
 mod identity;
+mod off_cpu;
 mod peers;
 mod recorder;
 mod targets;
