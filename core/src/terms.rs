@@ -4,10 +4,10 @@ pub use perftab_dsos::{module_name, pid_of_jitdump, pid_of_perf_map};
 pub use perftab_export::script::{Field, write_flags};
 pub use perftab_export::{Events, ExportRequest, Format};
 pub use perftab_images::{
-    CodeLine, CodeOrigin, CodeTable, Companion, CompanionId, ForceError, FunctionCode,
-    FunctionPlace, Image, ImageContents, Kallsyms, Machine, MissingUnits, NamedCompanion,
-    NamingDepth, NotAnImage, RecordedIdentities, Rejection, SupplementaryLink, Svma, check_whole,
-    content_hash, is_perf_map, stamped_kallsyms,
+    CodeLine, CodeOrigin, CodeTable, Companion, CompanionId, DataReference, ForceError,
+    FunctionCode, FunctionPlace, Image, ImageContents, Kallsyms, Machine, MissingUnits,
+    NamedCompanion, NamingDepth, NotAnImage, RecordedIdentities, ReferenceWay, Rejection,
+    SupplementaryLink, Svma, check_whole, content_hash, is_perf_map, stamped_kallsyms,
 };
 pub use perftab_names::{FileId, FunctionId, Status};
 pub use perftab_perfdata::decode::data_source::AccessPart;

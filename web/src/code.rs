@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, Float64Array, Object, Uint8Array, Uint32Array};
 use perftab_core::session::{Amount, AnnotatedCode, DecodedCode};
-use perftab_core::{DsoId, Svma};
+use perftab_core::{DataReference, DsoId, ReferenceWay, Svma};
 use perftab_perfdata::map::Map;
 use wasm_bindgen::prelude::*;
 
@@ -55,6 +55,8 @@ export interface AnnotatedCode {
   lineWeight: Float64Array;
   /** By target that was asked for: what is there; empty for what has no name. */
   targets: TextColumn;
+  /** The same of what instructions refer to: a name, a text in quotes, or both. */
+  references: TextColumn;
 }
 ";
 
@@ -86,6 +88,8 @@ impl Images {
         samples: &[f64],
         weights: &[f64],
         targets: &[u64],
+        references: &[u64],
+        ways: &[u8],
     ) -> Object {
         let dso = DsoId(dso);
         let code = DecodedCode { dso, start, length: length.into(), starts };
@@ -109,6 +113,12 @@ impl Images {
         };
         let names: Vec<Option<String>> = targets.iter().map(name).collect();
         add_texts(&columns, "targets", names.iter().map(|name| name.as_deref().unwrap_or("")));
+        let referred = |(&at, &way): (&u64, &u8)| {
+            let way = ReferenceWay::from_number(way)?;
+            self.0.referred(dso, DataReference { at: Svma(at), way })
+        };
+        let referred: Vec<Option<String>> = references.iter().zip(ways).map(referred).collect();
+        add_texts(&columns, "references", referred.iter().map(|it| it.as_deref().unwrap_or("")));
         columns
     }
 }

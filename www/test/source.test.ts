@@ -12,6 +12,7 @@ import {
   listingOfHot,
   ownFile,
   placeAmong,
+  rowText,
   sourceRows,
 } from "../src/views/source/listing.ts";
 import { dedented, hottestOf, nearCode } from "../src/views/source/near_code.ts";
@@ -29,6 +30,8 @@ function piece(startInFile: bigint): CodePiece {
     starts: Uint32Array.of(0, 4, 6, 9),
     instructions: column("push rbp", "nop", "", "jmp 0x1000"),
     target: Uint32Array.of(NONE, NONE, NONE, 0),
+    refersTo: Uint32Array.of(NONE, 0, NONE, NONE),
+    references: column('key "größe"'),
     goesTo: Uint32Array.of(NONE, NONE, NONE, 0),
     targets: column("größe"),
     files: column("/src/sea.c", "/src/swell.h"),
@@ -50,11 +53,11 @@ const whole = { samples: 20, weight: 200 };
 const listing = listingOf([{ pieces: [piece(0x1000n), piece(0xffff_ffff_8000_0000n)], ended: null }], whole);
 
 test("pieces of a function are one listing, with the name of what a jump leads to", () => {
-  const rows = Array.from({ length: listing.count }, (_, at) => `${listing.address(at)} ${listing.text(at)}`);
+  const rows = Array.from({ length: listing.count }, (_, at) => `${listing.address(at)} ${rowText(listing, at)}`);
   const own = (start: bigint): string[] =>
     [
       [0n, "push rbp"],
-      [4n, "nop"],
+      [4n, 'nop  # key "größe"'],
       [6n, "(bad)"],
       [9n, "jmp 0x1000 <größe>"],
     ].map(([at, text]) => `${(start + BigInt(at as bigint)).toString(16)} ${text}`);
@@ -192,7 +195,7 @@ function jumping(...texts: [text: string, to?: number][]): ReturnType<typeof lis
   const goesTo = Uint32Array.from(texts, ([, to]) => to ?? NONE);
   const starts = Uint32Array.from(texts.keys());
   const weights = new Float64Array(texts.length).fill(1);
-  const columns = { starts, goesTo, target: none(), inlined: none(), file: none(), line: none().fill(0) };
+  const columns = { starts, goesTo, target: none(), refersTo: none(), inlined: none(), file: none(), line: none().fill(0) };
   const heat = { instructionSamples: weights, instructionWeight: weights };
   const instructions = column(...texts.map(([text]) => text));
   return listingOf([{ pieces: [{ ...piece(0x1000n), ...columns, ...heat, instructions }], ended: null }], whole);

@@ -14,6 +14,7 @@ use super::address::Svma;
 use super::asked::{NameAnswer, NameRequest, Ticket};
 use super::code_table::CodeTable;
 use super::companion::{Companion, CompanionId, MissingUnits, Waiting};
+use super::data_reference::DataReference;
 use super::dso_images::{AddedImage, DsoImages};
 use super::findings::{Finding, MatchedFile, Outcome, Refusal};
 use super::forced::{ForceError, ForcedImage, ForcedNames};
@@ -307,6 +308,11 @@ impl Images {
     /// What covers an address of the file that has the code of a DSO, as disassemblies write it.
     pub fn name_in_file(&self, dso: DsoId, address: Svma) -> Option<String> {
         self.files.name_in_file(dso, address)
+    }
+
+    /// What an instruction of a DSO refers to, by the file that has its code: a name, a text in quotes, or both.
+    pub fn referred(&self, dso: DsoId, reference: DataReference) -> Option<String> {
+        self.files.referred(dso, reference)
     }
 
     /// The name of what covers an address of a DSO, as frames have it, and how far behind its start that is.

@@ -3,10 +3,14 @@
 //! Code is decoded from the start of its function, as disassemblers do: an address that a call was
 //! sampled at lies inside of the call, and on x86 instructions have no fixed places.
 
-use iced_x86::{Formatter, FormatterOptions, GasFormatter, IntelFormatter, OpKind};
-use perftab_images::{FunctionCode, Machine, Svma};
+use iced_x86::{
+    Formatter, FormatterOptions, GasFormatter, IntelFormatter, Mnemonic, OpKind, Register,
+};
+use perftab_images::{DataReference, FunctionCode, Machine, ReferenceWay, Svma};
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64;
+
+use crate::arm_references;
 
 /// How instructions of x86 are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +40,8 @@ pub struct Instruction {
     pub text: String,
     /// Where a jump or a call goes, in the file's own addresses.
     pub target: Option<Svma>,
+    /// What it refers to besides.
+    pub refers: Option<DataReference>,
 }
 
 /// The instructions of a function, by where they begin.
@@ -44,6 +50,8 @@ pub struct Instructions {
     code: FunctionCode,
     /// By number, where each begins in the code.
     starts: Vec<u32>,
+    /// What instructions of arm64 refer to, which takes several of them, by where they begin.
+    of_several: Vec<(u32, DataReference)>,
 }
 
 impl Instructions {
@@ -55,7 +63,11 @@ impl Instructions {
             starts.push(at as u32);
             at += decode(&code, rest, at, Wanted::Length).0;
         }
-        Self { code, starts }
+        let of_several = match code.machine {
+            Machine::Aarch64 => arm_references::of(&code),
+            Machine::X86_64 | Machine::X86 => Vec::new(),
+        };
+        Self { code, starts, of_several }
     }
 
     /// Whether an address, as frames have it, lies in the function.
@@ -110,7 +122,9 @@ impl Instructions {
 
     /// Bytes of memory.
     pub fn size(&self) -> usize {
-        self.code.bytes.len() + self.starts.len() * size_of::<u32>()
+        self.code.bytes.len()
+            + self.starts.len() * size_of::<u32>()
+            + self.of_several.len() * size_of::<(u32, DataReference)>()
     }
 
     /// An instruction as Intel's and Arm's manuals write it; `None` if there is none or it cannot be decoded.
@@ -120,8 +134,13 @@ impl Instructions {
 
     /// The same in another syntax.
     pub fn instruction_in(&self, syntax: Syntax, number: usize) -> Option<Instruction> {
-        let at = *self.starts.get(number)? as usize;
-        decode(&self.code, self.code.bytes.get(at..)?, at, Wanted::Text(syntax)).1
+        let start = *self.starts.get(number)?;
+        let at = start as usize;
+        let found = decode(&self.code, self.code.bytes.get(at..)?, at, Wanted::Text(syntax)).1?;
+        let of_several = self.of_several.binary_search_by_key(&start, |(start, _)| *start);
+        let of_several = of_several.ok().and_then(|place| self.of_several.get(place));
+        let refers = of_several.map(|(_, refers)| *refers).or(found.refers);
+        Some(Instruction { refers, ..found })
     }
 }
 
@@ -183,7 +202,48 @@ fn x86_text(instruction: &iced_x86::Instruction, syntax: Syntax) -> Instruction 
         instruction.op0_kind(),
         OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64
     );
-    Instruction { text, target: goes.then(|| Svma(instruction.near_branch_target())) }
+    Instruction {
+        text,
+        target: goes.then(|| Svma(instruction.near_branch_target())),
+        refers: x86_refers(instruction),
+    }
+}
+
+/// Numbers below this are no addresses: no file has anything there.
+const LEAST_ADDRESS: u64 = 0x1000;
+
+/// What its operands refer to; of several the first.
+fn x86_refers(instruction: &iced_x86::Instruction) -> Option<DataReference> {
+    let operand = |number| {
+        let (at, way) = match instruction.op_kind(number) {
+            OpKind::Memory => x86_memory(instruction)?,
+            OpKind::Immediate32 | OpKind::Immediate32to64 | OpKind::Immediate64 => {
+                (instruction.immediate(number), ReferenceWay::Number)
+            }
+            _ => return None,
+        };
+        (at >= LEAST_ADDRESS).then_some(DataReference { at: Svma(at), way })
+    };
+    (0..instruction.op_count()).find_map(operand)
+}
+
+fn x86_memory(instruction: &iced_x86::Instruction) -> Option<(u64, ReferenceWay)> {
+    // Of the thread, or of the CPU.
+    if matches!(instruction.memory_segment(), Register::FS | Register::GS) {
+        return None;
+    }
+    let way = match instruction.mnemonic() {
+        Mnemonic::Lea => ReferenceWay::Taken,
+        _ => ReferenceWay::Accessed,
+    };
+    let is_bare =
+        instruction.memory_base() == Register::None && instruction.memory_index() == Register::None;
+    // `memory_displacement64` is the address if it counts from the instruction.
+    let way = match instruction.is_ip_rel_memory_operand() || is_bare {
+        true => way,
+        false => ReferenceWay::Number,
+    };
+    Some((instruction.memory_displacement64(), way))
 }
 
 /// Numbers as objdump and perf have them.
@@ -208,7 +268,7 @@ fn aarch64(bytes: &[u8], address: u64, wanted: Wanted) -> (usize, Option<Instruc
 
 /// The library prints a distance (`b $+0x40`), other disassemblies the address that it leads to.
 fn aarch64_text(text: &str, address: u64) -> Instruction {
-    let as_it_is = || Instruction { text: text.to_owned(), target: None };
+    let as_it_is = || Instruction { text: text.to_owned(), target: None, refers: None };
     let Some((before, distance)) = text.rsplit_once('$') else { return as_it_is() };
     let Some((sign, digits)) = distance.split_once("0x") else { return as_it_is() };
     let Ok(distance) = u64::from_str_radix(digits, 16) else { return as_it_is() };
@@ -220,7 +280,8 @@ fn aarch64_text(text: &str, address: u64) -> Instruction {
     };
     // Branches; `cbz`, `cbnz`, `tbz` and `tbnz` have their targets last, too.
     let goes = ["b", "cb", "tb"].iter().any(|begin| text.starts_with(begin));
-    Instruction { text: format!("{before}{target:#x}"), target: goes.then_some(Svma(target)) }
+    let (text, target) = (format!("{before}{target:#x}"), goes.then_some(Svma(target)));
+    Instruction { text, target, refers: None }
 }
 
 #[cfg(test)]
@@ -302,6 +363,29 @@ mod tests {
         assert_eq!(targets(&att), targets(&intel));
         assert_eq!(Syntax::from_name("att"), Some(Syntax::Att));
         assert_eq!(Syntax::from_name("AT&T"), None);
+    }
+
+    /// As `objdump -d` says of the first two of them behind `#`.
+    #[test]
+    fn operands_of_x86_are_what_instructions_refer_to() {
+        let refers = |bytes: &[u8]| {
+            let found = x86(64, bytes, 0x1000, TEXT).1.expect("an instruction").refers;
+            found.map(|DataReference { at, way }| (at.0, way))
+        };
+        let lea = refers(&[0x48, 0x8d, 0x3d, 0x85, 0x0e, 0, 0]);
+        assert_eq!(lea, Some((0x1e8c, ReferenceWay::Taken)));
+        let add = refers(&[0x03, 0x05, 0xb0, 0x2e, 0, 0]);
+        assert_eq!(add, Some((0x3eb6, ReferenceWay::Accessed)));
+        let absolute = refers(&[0x8b, 0x04, 0x25, 0x24, 0x40, 0x40, 0]);
+        assert_eq!(absolute, Some((0x40_4024, ReferenceWay::Accessed)));
+        let of_cpu = refers(&[0x65, 0x8b, 0x04, 0x25, 0x24, 0x40, 0x40, 0]);
+        assert_eq!(of_cpu, None);
+        let indexed = refers(&[0x48, 0x8b, 0x04, 0xc5, 0x60, 0x20, 0x4c, 0]);
+        assert_eq!(indexed, Some((0x4c_2060, ReferenceWay::Number)));
+        assert_eq!(refers(&[0xbf, 0x10, 0x20, 0x40, 0]), Some((0x40_2010, ReferenceWay::Number)));
+        assert_eq!(refers(&[0xbf, 0x10, 0, 0, 0]), None);
+        assert_eq!(refers(&[0x48, 0x89, 0xe5]), None);
+        assert_eq!(refers(&[0xe8, 0, 1, 0, 0]), None);
     }
 
     #[test]

@@ -4,5 +4,6 @@
 //! No part of `perftab-core`: the page loads it when somebody looks at code, as a module of its own (`web/listing`).
 #![forbid(unsafe_code)]
 
+mod arm_references;
 pub mod instructions;
 pub mod source;

@@ -1,8 +1,8 @@
 //! Files that a host keeps beside the session: [`Images`] in the same place, asked at once.
 
 use perftab_images::{
-    self as images, AdmittedFile, ForceError, FunctionCode, FunctionPlace, Image, Images,
-    InsistedFile, MAX_CODE, MissingUnits, NotAnImage, OfferReport, OfferStep, Rejection,
+    self as images, AdmittedFile, DataReference, ForceError, FunctionCode, FunctionPlace, Image,
+    Images, InsistedFile, MAX_CODE, MissingUnits, NotAnImage, OfferReport, OfferStep, Rejection,
     SupplementaryLink, Svma,
 };
 use perftab_perfdata::decode::ByteSource;
@@ -171,6 +171,11 @@ impl Session {
     /// What covers an address of the file that has the code of a DSO, as disassemblies write it.
     pub fn name_in_file(&self, dso: DsoId, address: Svma) -> Option<String> {
         self.images.as_ref()?.name_in_file(dso, address)
+    }
+
+    /// What an instruction of a DSO refers to, by the file that has its code: a name, a text in quotes, or both.
+    pub fn referred(&self, dso: DsoId, reference: DataReference) -> Option<String> {
+        self.images.as_ref()?.referred(dso, reference)
     }
 
     /// The name of what covers an address of a DSO, as frames have it, and how far behind its start that is: of a file that

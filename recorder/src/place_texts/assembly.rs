@@ -7,7 +7,9 @@ use std::ops::Deref;
 use std::path::Path;
 
 use perftab_core::session::{MadeCodePlace, Session};
-use perftab_core::{DsoId, DsoKind, FunctionCode, FunctionPlace, HotPlace, PlaceTexts, Svma};
+use perftab_core::{
+    DataReference, DsoId, DsoKind, FunctionCode, FunctionPlace, HotPlace, PlaceTexts, Svma,
+};
 use perftab_listing::instructions::{self, Instruction};
 use perftab_perfdata::decode::ByteSource;
 
@@ -39,6 +41,7 @@ pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> I
         }
         let text = function.as_ref().and_then(|code| {
             let number = code.number_around(place.address)?;
+            // What it refers to may be a text of the program, which nobody chose to tell.
             code.text(session, number)
         });
         match text {
@@ -55,6 +58,16 @@ pub struct Instructions {
     of: instructions::Instructions,
     /// Names of what instructions lead to: most lead to the same, and names take long to be made.
     names: RefCell<BTreeMap<Svma, Option<String>>>,
+    /// The same of what they refer to.
+    referred: RefCell<BTreeMap<DataReference, Option<String>>>,
+}
+
+/// An instruction as it is shown.
+pub struct ShownInstruction {
+    /// As [`Instructions::text`] has it.
+    pub text: String,
+    /// What it refers to besides: a name, a text in quotes, or both.
+    pub refers_to: Option<String>,
 }
 
 impl Instructions {
@@ -87,7 +100,7 @@ impl Instructions {
 
     fn of(dso: DsoId, code: FunctionCode) -> Self {
         let of = instructions::Instructions::of(code);
-        Self { dso, of, names: RefCell::default() }
+        Self { dso, of, names: RefCell::default(), referred: RefCell::default() }
     }
 
     /// Whether an address lies in the function.
@@ -95,17 +108,32 @@ impl Instructions {
         self.dso == dso && self.of.has(address)
     }
 
-    /// An instruction as text, with what is where it leads to, as other disassemblies have it; `None` if there is none or
+    /// The text of an instruction with what is where it leads to, as other disassemblies have it; `None` if there is none or
     /// it cannot be decoded.
     pub fn text(&self, session: &Session, number: usize) -> Option<String> {
-        let Instruction { text, target } = self.of.instruction(number)?;
-        let Some(target) = target else { return Some(text) };
+        Some(self.with_target(session, self.of.instruction(number)?))
+    }
+
+    fn with_target(&self, session: &Session, of: Instruction) -> String {
+        let Instruction { text, target, .. } = of;
+        let Some(target) = target else { return text };
         let mut names = self.names.borrow_mut();
         let name = names.entry(target).or_insert_with(|| session.name_in_file(self.dso, target));
-        Some(match name {
+        match name {
             Some(name) => format!("{text} <{name}>"),
             None => text,
-        })
+        }
+    }
+
+    /// The same with what it refers to.
+    pub fn shown(&self, session: &Session, number: usize) -> Option<ShownInstruction> {
+        let instruction = self.of.instruction(number)?;
+        let refers_to = instruction.refers.and_then(|reference| {
+            let mut referred = self.referred.borrow_mut();
+            let what = || session.referred(self.dso, reference);
+            referred.entry(reference).or_insert_with(what).clone()
+        });
+        Some(ShownInstruction { text: self.with_target(session, instruction), refers_to })
     }
 }
 

@@ -119,6 +119,78 @@ fn lines_are_those_of_addr2line() {
     assert!(known > 20, "{known}");
 }
 
+/// What objdump writes behind `#`, by address: `lea rdi,[rip+0xea8]        # 200f <key>`.
+fn names_by_objdump(listing: &str) -> BTreeMap<u64, String> {
+    let name = |line: &str| {
+        let (address, rest) = line.trim_start().split_once(":\t")?;
+        let (_, refers) = rest.split_once(" # ")?;
+        let (_, name) = refers.trim_end().strip_suffix('>')?.split_once(" <")?;
+        Some((u64::from_str_radix(address, 16).ok()?, name.to_owned()))
+    };
+    listing.lines().filter_map(name).collect()
+}
+
+/// Variables as objdump has them, and texts that stand in the program.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn instructions_say_what_data_they_refer_to() {
+    if !is_installed("instructions_say_what_data_they_refer_to", "objdump") {
+        return;
+    }
+    let text = r#"
+        #include <stdio.h>
+        static const char banner[] = "banner\x1b";
+        volatile unsigned key_schedule[64];
+        int main(int count, char **words) {
+            for (unsigned n = 0; n < 60000000; n++) key_schedule[7] += n;
+            FILE *to = fopen("/dev/null", "w");
+            fputs("say \"so\"\n", to);
+            fputs("this text is longer than what is shown of one", to);
+            fputs(banner, to);
+            fwrite(key_schedule, 4, count, to);
+            return words[0] == banner;
+        }"#;
+    for is_fixed in [false, true] {
+        let folder = TestFolder::new();
+        let source = folder.write("data.c", text.as_bytes());
+        let program = folder.join("data");
+        let mut gcc = Command::new("gcc");
+        let place = if is_fixed { ["-no-pie", "-fno-pie"] } else { ["-pie", "-fPIE"] };
+        gcc.args(["-O1", "-fno-builtin", "-Wl,--build-id"]).args(place).arg(&source);
+        assert!(gcc.arg("-o").arg(&program).exit_status().expect("gcc runs").success());
+        let recorded = RecordedProgram::of(folder, program);
+        let (json, _) = recorded.annotated(&["--json", "main"]);
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        let instructions = json["functions"][0]["instructions"].as_array().expect("instructions");
+        let said = |it: &Value| Some((address(it), it["refers_to"].as_str()?.to_owned()));
+        let said: BTreeMap<u64, String> = instructions.iter().filter_map(said).collect();
+        let texts: Vec<&str> = said.values().map(String::as_str).collect();
+        let escaped = [
+            r#""/dev/null""#,
+            r#""say \"so\"\n""#,
+            r#""this text is longer than what is shown o"…"#,
+            r#"banner "banner\u{1b}""#,
+            "key_schedule",
+        ];
+        for wanted in escaped {
+            assert!(texts.contains(&wanted), "{wanted}: {texts:?}");
+        }
+        let listing = recorded.output_of("objdump", &["-d", "-w", "--no-show-raw-insn", "data"]);
+        let by_objdump = names_by_objdump(&listing);
+        let mut compared = 0;
+        for (at, name) in &said {
+            let Some(wanted) = by_objdump.get(at).filter(|_| !name.starts_with('"')) else {
+                continue;
+            };
+            assert_eq!(name.split(" \"").next(), Some(wanted.as_str()), "{at:#x}");
+            compared += 1;
+        }
+        assert!(compared >= 1, "{said:?} {listing}");
+        let (listing, _) = recorded.annotated(&["main"]);
+        assert!(listing.contains(r#"  # "say \"so\"\n""#), "{listing}");
+    }
+}
+
 #[test]
 fn source_stands_above_its_instructions_unless_it_was_changed() {
     let recorded = RecordedProgram::new();

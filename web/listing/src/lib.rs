@@ -18,6 +18,8 @@ pub struct Code {
     texts: String,
     ends: Vec<u32>,
     targets: Vec<u64>,
+    references: Vec<u64>,
+    ways: Vec<u8>,
 }
 
 #[wasm_bindgen]
@@ -29,8 +31,15 @@ impl Code {
         let syntax = Syntax::from_name(syntax)?;
         let code = FunctionCode { machine, start: 0, start_in_file: Svma(start_in_file), bytes };
         let instructions = Instructions::of(code);
-        let (texts, ends, targets) = (String::new(), Vec::new(), Vec::new());
-        Some(Self { instructions, syntax, texts, ends, targets })
+        Some(Self {
+            instructions,
+            syntax,
+            texts: String::new(),
+            ends: Vec::new(),
+            targets: Vec::new(),
+            references: Vec::new(),
+            ways: Vec::new(),
+        })
     }
 
     /// Where each begins in the code.
@@ -47,6 +56,9 @@ impl Code {
             let found = self.instructions.instruction_in(self.syntax, number);
             let target = found.as_ref().and_then(|found| found.target);
             self.targets.push(target.map_or(NO_TARGET, |target| target.0));
+            let refers = found.as_ref().and_then(|found| found.refers);
+            self.references.push(refers.map_or(NO_TARGET, |refers| refers.at.0));
+            self.ways.push(refers.map_or(0, |refers| refers.way.number()));
             self.texts.push_str(found.as_ref().map_or("", |found| &found.text));
             self.ends.push(u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
         }
@@ -69,6 +81,18 @@ impl Code {
     #[wasm_bindgen(getter)]
     pub fn targets(&self) -> Vec<u64> {
         self.targets.clone()
+    }
+
+    /// What each refers to besides, in the same way …
+    #[wasm_bindgen(getter)]
+    pub fn references(&self) -> Vec<u64> {
+        self.references.clone()
+    }
+
+    /// … and the number of what it does with that.
+    #[wasm_bindgen(getter)]
+    pub fn ways(&self) -> Vec<u8> {
+        self.ways.clone()
     }
 }
 

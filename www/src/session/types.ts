@@ -151,8 +151,11 @@ export interface CodePiece extends AnnotatedCode {
   /** By instruction: where it begins in the code, and what it is; empty for bytes that are none. */
   starts: Uint32Array;
   instructions: TextColumn;
-  /** The number of the target that it leads to, and of the instruction of this piece; NONE for none. */
+  /** The number of the target that it leads to; NONE for none. */
   target: Uint32Array;
+  /** The number of what it refers to besides; NONE for nothing. */
+  refersTo: Uint32Array;
+  /** The number of the instruction of this piece that it leads to; NONE for none. */
   goesTo: Uint32Array;
 }
 

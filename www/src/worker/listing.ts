@@ -78,9 +78,30 @@ function pieceOf(images: Images, dso: number, found: FunctionCode, code: Code, h
       goesTo[number] = numberAt(starts, to - startInFile);
     }
   }
-  const annotated = images.annotated(dso, first, bytes.length, starts, ...heat, BigUint64Array.from(known.keys()));
+  const { references, ways } = code;
+  const referred = new Map<string, { number: number; of: number }>();
+  const refersTo = new Uint32Array(references.length).fill(NONE);
+  for (const [number, at] of references.entries()) {
+    if (at !== NO_TARGET) {
+      const key = `${at} ${ways[number]}`;
+      const found = referred.get(key) ?? { number: referred.size, of: number };
+      referred.set(key, found);
+      refersTo[number] = found.number;
+    }
+  }
+  const of = Array.from(referred.values(), (found) => found.of);
+  const annotated = images.annotated(
+    dso,
+    first,
+    bytes.length,
+    starts,
+    ...heat,
+    BigUint64Array.from(known.keys()),
+    BigUint64Array.from(of, (number) => references[number] ?? NO_TARGET),
+    Uint8Array.from(of, (number) => ways[number] ?? 0),
+  );
   const texts: TextColumn = { texts: code.texts, ends: code.ends };
-  return { ...annotated, dso, startInFile, bytes, starts, instructions: texts, target, goesTo };
+  return { ...annotated, dso, startInFile, bytes, starts, instructions: texts, target, refersTo, goesTo };
 }
 
 /** The instruction that begins there; NONE if none does. */

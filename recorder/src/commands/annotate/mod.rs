@@ -99,6 +99,8 @@ struct AnnotatedInstruction {
     address: u64,
     /// Null for bytes that are no instruction.
     text: Option<String>,
+    /// What it refers to besides where it leads: a name, a text in quotes, or both.
+    refers_to: Option<String>,
     /// The function that is inlined there; null in the function's own code.
     #[serde(serialize_with = "serialize_text")]
     inlined: Option<Rc<str>>,
@@ -349,9 +351,12 @@ impl Place<'_> {
         let mut names = ShownNames::default();
         let mut instructions = Vec::new();
         for (number, (CodeOrigin { inlined, line }, sum)) in of_code.into_iter().enumerate() {
+            let shown = code.shown(session, number);
+            let (text, refers_to) = shown.map(|it| (it.text, it.refers_to)).unzip();
             instructions.push(AnnotatedInstruction {
                 address: code.address_in_file(number).map_or(0, |address| address.0),
-                text: code.text(session, number).map(|text| cut(&text)),
+                text: text.map(|text| cut(&text)),
+                refers_to: refers_to.flatten().map(|text| cut(&text)),
                 inlined: inlined.map(|name| names.shown(name)),
                 file: line.as_ref().map(|line| names.shown(Rc::clone(&line.file))),
                 line: line.as_ref().map(|line| line.line),

@@ -1,5 +1,6 @@
 //! Annotated code as text: source lines above the instructions that were made of them, each with its share.
 
+use std::borrow::Cow;
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroU32;
@@ -120,7 +121,8 @@ impl<'a> Listing<'a, '_> {
         let width = last.map_or(0, |last| format!("{:x}", last.address).len()).max(6);
         let (mut before, mut inlined_before) = (None, &None);
         for instruction in &self.function.instructions {
-            let AnnotatedInstruction { address, text, inlined, file, line, .. } = instruction;
+            let AnnotatedInstruction { address, text, refers_to, inlined, file, line, .. } =
+                instruction;
             if inlined != inlined_before && sources == Sources::Shown {
                 let (name, what) = match inlined {
                     Some(name) => (&**name, ", inlined"),
@@ -150,6 +152,10 @@ impl<'a> Listing<'a, '_> {
                 before = place;
             }
             let text = printable(text.as_deref().unwrap_or("(bad)"));
+            let text = match refers_to {
+                Some(what) => Cow::Owned(format!("{text}  # {}", printable(what))),
+                None => text,
+            };
             let (share, shade) = self.share(instruction.weight);
             let row = format!("{address:>width$x}:     {text:TEXT_WIDTH$}  {beside}");
             self.row(shade, &share, &row)?;

@@ -1,6 +1,7 @@
 // Instructions with what ended in each, below the function that they are of, inlined or not.
 
 import type { JSX } from "preact";
+import { Word } from "../../session/highlight.ts";
 import type { SandwichFacts } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
 import { dsos, event } from "../../state/app.ts";
@@ -12,6 +13,7 @@ import { share } from "../words.ts";
 import { CodeText } from "./code_text.tsx";
 import { partOf } from "./jumps.ts";
 import type { CodeRow, Listing } from "./listing.ts";
+import { rowText } from "./listing.ts";
 import type { ShownCode } from "./read_code.ts";
 import {
   chooseRow,
@@ -76,7 +78,8 @@ function Cells({ listing, at }: { listing: Listing; at: number }): JSX.Element {
   const weight = listing.weight[at] ?? 0;
   const line = listing.line[at] ?? 0;
   const step = heatStep(shareOfFunction(weight));
-  const text = listing.text(at);
+  const text = rowText(listing, at);
+  const runs = [text.length - listing.comment(at).length, Word.Other, text.length, Word.Comment];
   const bytes = codeBytes.value === "shown" ? listing.bytes(at) : null;
   return (
     <>
@@ -93,7 +96,7 @@ function Cells({ listing, at }: { listing: Listing; at: number }): JSX.Element {
         </span>
       )}
       <span role="gridcell" class="code" title={text}>
-        <CodeText text={text} />
+        <CodeText text={text} runs={runs} />
       </span>
       <span role="gridcell" class="number line" title={listing.files[listing.file[at] ?? NONE]?.path}>
         {line === 0 ? "" : line}
@@ -105,7 +108,7 @@ function Cells({ listing, at }: { listing: Listing; at: number }): JSX.Element {
 /** As it is copied. */
 function instructionWords(listing: Listing, at: number): string {
   const bytes = codeBytes.peek() === "shown" ? `${listing.bytes(at)}  ` : "";
-  return `${listing.address(at)}: ${bytes}${listing.text(at)}`;
+  return `${listing.address(at)}: ${bytes}${rowText(listing, at)}`;
 }
 
 function Level({ of, row }: { of: ShownCode; row: CodeRow & { kind: "level" } }): JSX.Element {

@@ -5,6 +5,7 @@ import { ask } from "../../session/ask.ts";
 import { search } from "../../state/app.ts";
 import { within } from "../../state/search.ts";
 import { findAmong, matcherOf, placeFrom } from "./find.ts";
+import { rowText } from "./listing.ts";
 import { chooseLine, chosen, closed, lineRows, panes, shown } from "./state.ts";
 
 export const matcher = computed(() => matcherOf(search.value));
@@ -43,7 +44,7 @@ export function followCodeSearch(): () => void {
       return ask(
         async ({ signal: abort }) => {
           const lines = which === "assembly" ? [] : await findAmong(rows.length, (at) => rows[at]?.text ?? "", matches, abort);
-          const code = which === "source" ? [] : await findAmong(of.count, of.text, matches, abort);
+          const code = which === "source" ? [] : await findAmong(of.count, (at) => rowText(of, at), matches, abort);
           return [...(lines ?? []), ...(code ?? []).map((at) => rows.length + at)];
         },
         (positions) => {

@@ -23,6 +23,8 @@ export interface Listing {
   address: (at: number) => string;
   /** Empty where it is not known. */
   text: (at: number) => string;
+  /** What stands behind it: what it refers to, `  # name "text"`; empty for nothing. */
+  comment: (at: number) => string;
   /** "48 89 e5"; empty where they are not known. */
   bytes: (at: number) => string;
   functions: readonly string[];
@@ -143,6 +145,12 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
       const name = target === NONE ? "" : textOf(piece.targets, target);
       return name === "" ? text : `${text} <${name}>`;
     },
+    comment: (at) => {
+      const [piece, within] = placeOf(at);
+      const number = piece?.refersTo[within] ?? NONE;
+      const what = piece === undefined || number === NONE ? "" : textOf(piece.references, number);
+      return what === "" ? "" : `  # ${what}`;
+    },
     bytes: (at) => {
       const [piece, within] = placeOf(at);
       const bytes = piece?.bytes.subarray(piece.starts[within], piece.starts[within + 1]) ?? [];
@@ -151,6 +159,11 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
     isWhole: true,
     ended,
   };
+}
+
+/** An instruction as its row has it. */
+export function rowText(listing: Listing, at: number): string {
+  return `${listing.text(at)}${listing.comment(at)}`;
 }
 
 /** Of where samples ended, which is known without any file. */
@@ -176,6 +189,7 @@ export function listingOfHot({ self, lines: hotLines, instructions }: HotLines):
     functions: [],
     address: (at) => rows[at]?.address.replace("0x", "") ?? "",
     text: (at) => rows[at]?.text ?? "",
+    comment: () => "",
     bytes: () => "",
     isWhole: false,
     ended: null,
