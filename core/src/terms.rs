@@ -1,7 +1,7 @@
 //! What questions and answers of a session are put in: types of core's parts that hosts name.
 
 pub use perftab_dsos::{module_name, pid_of_jitdump, pid_of_perf_map};
-pub use perftab_export::script::{Field, write_flags};
+pub use perftab_export::script::{Field, SourcePath, write_flags};
 pub use perftab_export::{Events, ExportRequest, Format};
 pub use perftab_images::{
     CodeLine, CodeOrigin, CodeTable, Companion, CompanionId, DataReference, ForceError,

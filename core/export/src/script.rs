@@ -39,7 +39,16 @@ pub enum Field {
     /// Size of the page of data.
     DataPageSize,
     /// Below each frame, the line of source that it is at, where that is known.
-    Srcline,
+    Srcline(SourcePath),
+}
+
+/// How much is printed of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourcePath {
+    /// The name of the file.
+    Name,
+    /// All of it.
+    Whole,
 }
 
 impl Field {
@@ -50,7 +59,7 @@ impl Field {
         Self::Weight,
         Self::PhysAddr,
         Self::DataPageSize,
-        Self::Srcline,
+        Self::Srcline(SourcePath::Name),
     ];
 
     /// As perf calls it.
@@ -61,7 +70,7 @@ impl Field {
             Self::Weight => "weight",
             Self::PhysAddr => "phys_addr",
             Self::DataPageSize => "data_page_size",
-            Self::Srcline => "srcline",
+            Self::Srcline(_) => "srcline",
         }
     }
 
@@ -77,7 +86,7 @@ impl Field {
             Self::Weight => tail.weight.map(|weight| weight.cost().to_string()),
             Self::PhysAddr => tail.physical_address.map(hex),
             Self::DataPageSize => tail.data_page_size.map(page_size_text),
-            Self::Srcline => None,
+            Self::Srcline(_) => None,
         }
     }
 }
@@ -167,11 +176,16 @@ fn write_frame(
             Inlining::Called => &dso,
         };
         let _ = writeln!(text, "\t{address:16x} {guessed}{forced}{name} ({place})");
-        if let (Some(file), Some(line), true) =
-            (level.file, level.line, fields.contains(&Field::Srcline))
-        {
+        let paths = fields.iter().find_map(|field| match field {
+            Field::Srcline(paths) => Some(*paths),
+            _ => None,
+        });
+        if let (Some(file), Some(line), Some(paths)) = (level.file, level.line, paths) {
             let path = symbols.file(file);
-            let file = path.rsplit('/').next().unwrap_or(path);
+            let file = match paths {
+                SourcePath::Name => path.rsplit('/').next().unwrap_or(path),
+                SourcePath::Whole => path,
+            };
             let _ = writeln!(text, "  {}:{line}", printable(file));
         }
     }

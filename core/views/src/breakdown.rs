@@ -379,7 +379,13 @@ impl LinesOfStack {
             let of_frame = symbols.levels(frame);
             match inlines {
                 Inlines::Shown => levels.extend(of_frame.iter().rev().map(line)),
-                Inlines::Merged => levels.extend(of_frame.first().map(line)),
+                // The line of the instruction, as in perf, and not that of a call which was inlined.
+                Inlines::Merged => levels.extend(
+                    of_frame
+                        .first()
+                        .zip(of_frame.last())
+                        .map(|(own, innermost)| (own.function, line(innermost).1)),
+                ),
             }
         }
         Self { levels, next: 0 }

@@ -123,7 +123,7 @@ const COMMANDS: &[Options] = &[
         others: "-a --all-cpus -d --debug-mode -D --dump-raw-trace -g --gen-script -G \
                  --hide-call-graph -L --Latency -l --list -s --script --addr-range \
                  --call-ret-trace --call-trace --deltatime --demangle --demangle-kernel --dlarg \
-                 --dlfilter --dump-unsorted-raw-trace --full-source-path --graph-function \
+                 --dlfilter --dump-unsorted-raw-trace --graph-function \
                  --guest-code --guestkallsyms --guestmodules --guestmount --guestvmlinux \
                  --insn-trace --itrace --list-dlfilters --max-blocks --max-stack --per-event-dump \
                  --reltime --show-bpf-events --show-cgroup-events --show-kernel-path \

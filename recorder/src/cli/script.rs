@@ -22,6 +22,9 @@ pub struct ScriptArgs {
         allow_hyphen_values = true
     )]
     pub fields: Vec<ScriptField>,
+    /// Print whole paths with srcline
+    #[arg(long)]
+    pub full_source_path: bool,
     /// Sources of names.
     #[command(flatten)]
     pub images: NameArgs,

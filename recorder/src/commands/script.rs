@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use branches::BranchLines;
 use perftab_core::session::{Session, StackDumps, StackWalk, WatchedSample};
-use perftab_core::{BranchDetail, Field};
+use perftab_core::{BranchDetail, Field, SourcePath};
 
 use super::finish_named;
 use crate::cli::{BranchField, ScriptArgs, ScriptField};
@@ -31,6 +31,9 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
     let (mut fields, mut of_branches) = (Vec::new(), Vec::new());
     for &field in &args.fields {
         match field {
+            ScriptField::Sample(Field::Srcline(_)) if args.full_source_path => {
+                fields.push(Field::Srcline(SourcePath::Whole));
+            }
             ScriptField::Sample(field) => fields.push(field),
             ScriptField::Branches(field) => of_branches.push(field),
         }

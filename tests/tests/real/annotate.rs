@@ -363,6 +363,54 @@ fn lines_of_leaves(printed: &str) -> BTreeMap<u64, String> {
     found
 }
 
+/// `   62.98%           296  inlined.c:3`, with numbers of samples.
+fn samples_by_line(printed: &str, file: &str) -> BTreeMap<String, u64> {
+    let row = |line: &str| {
+        let mut words = line.split_whitespace().rev();
+        let place = words.next().filter(|place| place.starts_with(file))?;
+        let samples = words.next()?.replace(',', "").parse().ok()?;
+        (samples > 0).then(|| (place.to_owned(), samples))
+    };
+    printed.lines().filter_map(row).collect()
+}
+
+/// The line of an instruction, and not of the call that was inlined.
+#[test]
+fn lines_of_inlined_code_are_those_of_perf() {
+    if !is_installed("lines_of_inlined_code_are_those_of_perf", "perf") {
+        return;
+    }
+    let folder = TestFolder::new();
+    let source = "static inline __attribute__((always_inline)) unsigned spin(unsigned n) {\n\
+                  volatile unsigned left = n;\n\
+                  while (left > 0)\n\
+                  left--;\n\
+                  return left;\n\
+                  }\n\
+                  int main(void) {\n\
+                  return spin(150000000);\n\
+                  }\n";
+    let source = folder.write("inlined.c", source.as_bytes());
+    let program = folder.join("inlined");
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-g", "-O1", "-Wl,--build-id"]).arg(&source).arg("-o").arg(&program);
+    assert!(gcc.exit_status().expect("gcc runs").success());
+    let recorded = RecordedProgram::of(folder, program);
+    let of_perf = ["report", "-i", "perf.data", "--no-children", "-g", "none", "--stdio", "-n"];
+    let by_perf =
+        recorded.output_of("perf", &[&of_perf[..], &["--no-inline", "--sort", "srcline"]].concat());
+    let wanted = samples_by_line(&by_perf, "inlined.c:");
+    assert!(wanted.len() > 1, "{by_perf}");
+    let arguments = ["report", "perf.data", "--no-inline", "-F", "sample,srcline"];
+    let ours = perftab_at(&recorded.folder, &arguments).ended().expect("it runs").stdout;
+    let ours = String::from_utf8_lossy(&ours).into_owned();
+    assert_eq!(samples_by_line(&ours, "inlined.c:"), wanted, "{ours}");
+    let arguments = ["script", "perf.data", "-F", "+srcline", "--full-source-path"];
+    let ours = perftab_at(&recorded.folder, &arguments).ended().expect("it runs").stdout;
+    let whole = format!("\n  {}:3\n", source.display());
+    assert!(String::from_utf8_lossy(&ours).contains(&whole), "{whole}");
+}
+
 #[test]
 fn lines_of_samples_are_those_of_perf() {
     if !is_installed("lines_of_samples_are_those_of_perf", "perf") {
