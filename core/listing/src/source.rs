@@ -5,10 +5,21 @@
 
 use std::cell::LazyCell;
 use std::fmt::{self, Display, Formatter};
+use std::path::Path;
 
 use md5::{Digest, Md5};
 pub use perftab_images::MAX_SOURCE;
 use serde::Serialize;
+
+/// How files are called that hold source text, as the page has it, too. Nothing else is read by a path that a binary names.
+const SUFFIXES: &str = "adb asm c c++ cc cpp cu cxx d def f f03 f08 f90 f95 for go h h++ hh hpp hxx inc inl ipp java \
+                        js kt l m mjs ml mm nim pas py pyx rs s swift tcc ts y zig";
+
+/// Whether a file is called as sources are.
+pub fn is_called_as_source(path: &Path) -> bool {
+    let suffix = path.extension().and_then(|suffix| suffix.to_str()).map(str::to_ascii_lowercase);
+    suffix.is_some_and(|suffix| SUFFIXES.split(' ').any(|known| known == suffix))
+}
 
 /// What is known of a file for code that was compiled from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +37,8 @@ pub enum Written {
     BeforeBinary,
     /// After it.
     AfterBinary,
+    /// After it, in a place that the user named: what was fetched again has the time of that.
+    AfterBinaryInNamedPlace,
 }
 
 /// What speaks for a source file.
@@ -40,6 +53,8 @@ pub enum SourceCheck {
     Embedded,
     /// Nothing but that a server gave it for the build.
     Server,
+    /// Nothing but that the user named the place: it was changed after the binary.
+    Place,
 }
 
 /// Why a file is not used.
@@ -87,7 +102,9 @@ pub fn check(
             }
             (Some(_), _) => {}
             (None, Written::AfterBinary) => return Err(OtherSource::Newer),
+            (None, Written::BeforeBinary) if check == SourceCheck::Place => {}
             (None, Written::BeforeBinary) => check = SourceCheck::Time,
+            (None, Written::AfterBinaryInNamedPlace) => check = SourceCheck::Place,
         }
     }
     Ok(check)
@@ -115,6 +132,10 @@ mod tests {
             Ok(SourceCheck::Time)
         );
         assert_eq!(hello(&[noted(None, after)]), Err(OtherSource::Newer));
+        let named = Written::AfterBinaryInNamedPlace;
+        assert_eq!(hello(&[noted(None, named), noted(None, before)]), Ok(SourceCheck::Place));
+        assert_eq!(hello(&[noted(Some(OF_HELLO), named)]), Ok(SourceCheck::Md5));
+        assert_eq!(hello(&[noted(None, named), noted(None, after)]), Err(OtherSource::Newer));
         let refused = hello(&[noted(Some(OF_HELLO), before), noted(Some(other), before)]);
         assert_eq!(refused, Err(OtherSource::Md5 { noted: other, found: OF_HELLO }));
         let words = refused.expect_err("it is refused").to_string();

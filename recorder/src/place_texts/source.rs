@@ -18,8 +18,11 @@ use std::time::SystemTime;
 
 use perftab_core::session::Session;
 use perftab_core::{DsoId, FileId, HotPlace, PlaceTexts};
-use perftab_listing::source::{self, MAX_SOURCE, Noted, OtherSource, SourceCheck, Written};
+use perftab_listing::source::{
+    self, MAX_SOURCE, Noted, OtherSource, SourceCheck, Written, is_called_as_source,
+};
 use perftab_perfdata::format::BuildId;
+use perftab_perfdata::text::utc;
 use rustix::fs::{Mode, OFlags};
 
 use super::source_places::{self, MovedPaths};
@@ -33,12 +36,6 @@ const MAX_SOURCES: u64 = 1 << 30;
 const MOST_COMPARED: usize = 16;
 /// Files that servers are asked for.
 const MOST_ASKED: usize = 200;
-/// How sources end.
-const SUFFIXES: [&str; 40] = [
-    "adb", "asm", "c", "c++", "cc", "cpp", "cu", "cxx", "d", "def", "f", "f03", "f08", "f90",
-    "f95", "for", "go", "h", "h++", "hh", "hpp", "hxx", "inc", "inl", "ipp", "java", "kt", "l",
-    "m", "ml", "mm", "nim", "pas", "pyx", "rs", "s", "swift", "tcc", "y", "zig",
-];
 
 /// Why a file is not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,11 +67,28 @@ pub struct SourceReport {
     unused: BTreeMap<Reason, BTreeSet<String>>,
     /// Those that were, with nothing but the time of their last change to speak for them.
     unchecked: BTreeSet<String>,
+    /// Those in a place that the user named, with when they were changed and the binary was built before.
+    newer: BTreeMap<String, (SystemTime, SystemTime)>,
+    /// Why servers gave nothing, other than that they have nothing.
+    failed: BTreeSet<String>,
 }
 
 impl SourceReport {
     /// Says it on standard error.
     pub fn say(&self) {
+        for why in &self.failed {
+            output::notice(format_args!("sources: {why}"));
+        }
+        if let Some((path, &(changed, built))) = self.newer.first_key_value() {
+            let more = match self.newer.len() - 1 {
+                0 => String::new(),
+                more => format!(", and {} more", grouped(more as u64)),
+            };
+            let [changed, built] = [changed, built].map(date);
+            output::notice(format_args!(
+                "{path}: not checked: no MD5 in the debug information; changed {changed}, the binary {built}{more}"
+            ));
+        }
         for (reason, paths) in &self.unused {
             let (paths, why) = (some_of(paths), reason.sentence());
             output::notice(format_args!("{paths}: lines stay without text: {why}"));
@@ -84,6 +98,12 @@ impl SourceReport {
             output::notice(format_args!("{paths}: not checked: no MD5 in the debug information"));
         }
     }
+}
+
+/// Up to the second.
+fn date(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    utc(since.as_secs().saturating_mul(1_000_000_000)).replace(".000000000Z", "Z")
 }
 
 /// The first, and how many others there are.
@@ -165,14 +185,25 @@ impl SourcePlaces {
     }
 
     /// What a server gives for this path of a build. Each is asked for once.
-    fn of_servers(&mut self, id: BuildId, path: &str) -> Option<Vec<u8>> {
+    fn of_servers(
+        &mut self,
+        id: BuildId,
+        path: &str,
+        failed: &mut BTreeSet<String>,
+    ) -> Option<Vec<u8>> {
         let Self { servers, given, .. } = self;
         let key = (id, path.to_owned());
         if let Some(known) = given.get(&key) {
             return known.clone();
         }
         let client = servers.as_ref().filter(|_| given.len() < MOST_ASKED)?;
-        let bytes = source_places::from_servers(client, id, path);
+        let answer = source_places::from_servers(client, id, path);
+        if let Err(why) = &answer
+            && !why.is_not_found()
+        {
+            failed.insert(why.to_string());
+        }
+        let bytes = answer.ok().flatten();
         given.insert(key, bytes.clone());
         bytes
     }
@@ -190,11 +221,11 @@ impl Sources {
         session: &Session,
         path: &str,
         places: &[(DsoId, u64)],
-    ) -> Option<Result<(String, SourceCheck), Reason>> {
+    ) -> Option<Result<FoundText, Reason>> {
         let &(dso, _) = places.first()?;
         places.iter().all(|(other, _)| *other == dso).then_some(())?;
         let id = session.profile().dsos.get(dso).build_id()?;
-        let bytes = self.places.of_servers(id, path)?;
+        let bytes = self.places.of_servers(id, path, &mut self.report.failed)?;
         self.read += bytes.len() as u64;
         let noted = places.iter().map(|&(dso, address)| {
             let md5 = session.source_md5(dso, address, path);
@@ -206,7 +237,7 @@ impl Sources {
                 SourceCheck::Time => SourceCheck::Server,
                 check => check,
             };
-            (String::from_utf8_lossy(&bytes).into_owned(), check)
+            FoundText::of(&bytes, check)
         }))
     }
 
@@ -229,15 +260,32 @@ impl Sources {
         };
         let path = path.to_owned();
         match &content {
-            Ok((_, SourceCheck::Md5 | SourceCheck::Embedded)) => {}
-            Ok((_, SourceCheck::Time | SourceCheck::Server)) => {
+            Ok(FoundText { times: Some(times), check: SourceCheck::Place, .. }) => {
+                self.report.newer.insert(path, *times);
+            }
+            Ok(FoundText { check: SourceCheck::Md5 | SourceCheck::Embedded, .. }) => {}
+            Ok(_) => {
                 self.report.unchecked.insert(path);
             }
             Err(reason) => {
                 self.report.unused.entry(*reason).or_default().insert(path);
             }
         }
-        content.ok()
+        content.ok().map(|FoundText { text, check, .. }| (text, check))
+    }
+}
+
+/// What a source file holds.
+struct FoundText {
+    text: String,
+    check: SourceCheck,
+    /// When it was changed, and when the binary was built.
+    times: Option<(SystemTime, SystemTime)>,
+}
+
+impl FoundText {
+    fn of(bytes: &[u8], check: SourceCheck) -> Self {
+        Self { text: String::from_utf8_lossy(bytes).into_owned(), check, times: None }
     }
 }
 
@@ -252,14 +300,10 @@ struct CompiledSource<'a> {
 
 impl CompiledSource<'_> {
     /// What the file holds, if it is the one that the code at these places was made of.
-    fn content(
-        &self,
-        places: &[(DsoId, u64)],
-        read: &mut u64,
-    ) -> Result<(String, SourceCheck), Reason> {
+    fn content(&self, places: &[(DsoId, u64)], read: &mut u64) -> Result<FoundText, Reason> {
         match self.embedded(places) {
             Some(found) => {
-                *read += found.0.len() as u64;
+                *read += found.text.len() as u64;
                 Ok(found)
             }
             None => self.of_this_machine(places, read),
@@ -267,7 +311,7 @@ impl CompiledSource<'_> {
     }
 
     /// The text that the compiler has put into the debug information, if all places have the same.
-    fn embedded(&self, places: &[(DsoId, u64)]) -> Option<(String, SourceCheck)> {
+    fn embedded(&self, places: &[(DsoId, u64)]) -> Option<FoundText> {
         let text_at = |&(dso, at): &(DsoId, u64)| self.session.embedded_source(dso, at, self.path);
         let text = text_at(places.first()?)?;
         let noted = places.iter().map(|&(dso, address)| {
@@ -284,26 +328,26 @@ impl CompiledSource<'_> {
             }
             check => check,
         };
-        Some((String::from_utf8_lossy(&text).into_owned(), check))
+        Some(FoundText::of(&text, check))
     }
 
     fn of_this_machine(
         &self,
         places: &[(DsoId, u64)],
         read: &mut u64,
-    ) -> Result<(String, SourceCheck), Reason> {
-        let (bytes, changed) =
-            self.here.and_then(|here| readable(&here.of(self.path))).ok_or(Reason::Missing)?;
+    ) -> Result<FoundText, Reason> {
+        let here = self.here.ok_or(Reason::Missing)?;
+        let (bytes, changed) = readable(&here.of(self.path)).ok_or(Reason::Missing)?;
         *read += bytes.len() as u64;
         let mut built = BTreeMap::new();
         let noted = places.iter().map(|&(dso, address)| {
             let built = *built.entry(dso).or_insert_with(|| self.built(dso));
-            let written =
-                if changed > built { Written::AfterBinary } else { Written::BeforeBinary };
+            let written = here.written(changed, built);
             Noted { md5: self.session.source_md5(dso, address, self.path), written }
         });
         let check = source::check(&bytes, noted).map_err(Reason::Other)?;
-        Ok((String::from_utf8_lossy(&bytes).into_owned(), check))
+        let times = changed.zip(built.values().flatten().min().copied());
+        Ok(FoundText { times, ..FoundText::of(&bytes, check) })
     }
 
     /// When the binary was written, or else the recording. A binary that is younger than what it ran in is a copy, which
@@ -339,9 +383,4 @@ pub fn readable(path: &Path) -> Option<(Vec<u8>, Option<SystemTime>)> {
 /// Whether a path is one that sources have.
 pub fn is_named_as_source(path: &Path) -> bool {
     path.is_absolute() && is_called_as_source(path)
-}
-
-fn is_called_as_source(path: &Path) -> bool {
-    let suffix = path.extension().and_then(|suffix| suffix.to_str());
-    suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix.to_ascii_lowercase().as_str()))
 }

@@ -8,13 +8,14 @@
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use perftab_listing::source::MAX_SOURCE;
+use perftab_listing::source::{MAX_SOURCE, Written};
 use perftab_perfdata::format::BuildId;
 
 use super::source::is_named_as_source;
 use crate::cli::{ImageArgs, SourceArgs};
-use crate::debuginfod_client::{Artifact, Client, Receiver};
+use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver};
 
 /// Paths of debug information → paths of this machine: `--prefix` and `--prefix-strip`, which mean here what they mean to
 /// objdump, whom `perf annotate` passes them on to.
@@ -38,6 +39,16 @@ impl MovedPaths {
         Some(Self::new(args)).filter(|moved| !images.no_local || moved.prefix.is_some())
     }
 
+    /// When a file was written that is here, of a binary that was built then. What the user named may have been fetched
+    /// after the binary was built, and have been in the same state before.
+    pub fn written(&self, changed: Option<SystemTime>, built: Option<SystemTime>) -> Written {
+        match (changed > built, &self.prefix) {
+            (false, _) => Written::BeforeBinary,
+            (true, None) => Written::AfterBinary,
+            (true, Some(_)) => Written::AfterBinaryInNamedPlace,
+        }
+    }
+
     /// Where a file is. Nothing leads out of a folder that was named.
     pub fn of(&self, path: &str) -> PathBuf {
         let (Some(prefix), true) = (&self.prefix, path.starts_with('/')) else {
@@ -59,14 +70,18 @@ impl MovedPaths {
 }
 
 /// The text of a source file that code of a build was made of, from the first server that has it.
-pub fn from_servers(client: &Client, id: BuildId, path: &str) -> Option<Vec<u8>> {
+pub fn from_servers(
+    client: &Client,
+    id: BuildId,
+    path: &str,
+) -> Result<Option<Vec<u8>>, FetchError> {
     if client.servers().is_empty() || !is_named_as_source(Path::new(path)) {
-        return None;
+        return Ok(None);
     }
-    let fetched = client.fetch(id, &Artifact::Source(encoded(path)), &mut AtMost).ok()?;
+    let fetched = client.fetch(id, &Artifact::Source(encoded(path)), &mut AtMost)?;
     let mut bytes = Vec::new();
-    fetched.file.take(MAX_SOURCE + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= MAX_SOURCE).then_some(bytes)
+    let read = fetched.file.take(MAX_SOURCE + 1).read_to_end(&mut bytes);
+    Ok((read.is_ok() && bytes.len() as u64 <= MAX_SOURCE).then_some(bytes))
 }
 
 /// Ends an answer that is longer than sources are.

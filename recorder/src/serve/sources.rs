@@ -76,18 +76,19 @@ impl SourceSearch<'_> {
                 from: SourceFrom::DebugInformation,
             }));
         }
-        let here = self.here.and_then(|here| readable(&here.of(&path))).map(|(bytes, modified)| {
+        let here = self.here.and_then(|here| {
+            let (bytes, modified) = readable(&here.of(&path))?;
             let built = [file_time(debug), self.recorded].into_iter().flatten().min();
-            let written =
-                if modified > built { Written::AfterBinary } else { Written::BeforeBinary };
-            is_it(&bytes, written)?;
-            Ok(FoundSource { bytes, modified, from: SourceFrom::ThisMachine })
+            let found = FoundSource { bytes, modified, from: SourceFrom::ThisMachine };
+            Some(is_it(&found.bytes, here.written(modified, built)).map(|_| found))
         });
         if let Some(Ok(_)) = here {
             return here;
         }
         let given = match (self.servers, identity) {
-            (Some(servers), Identity::Gnu(id)) => source_places::from_servers(servers, id, &path),
+            (Some(servers), Identity::Gnu(id)) => {
+                source_places::from_servers(servers, id, &path).ok().flatten()
+            }
             _ => None,
         };
         let of_servers = given.map(|bytes| {

@@ -328,6 +328,28 @@ fn text_has_the_sizes_of_the_scale() {
 /// A file that has grown past this is several things, and wants to be several files.
 const LONGEST_FILE: usize = 700;
 
+/// The words of the texts in quotes from one place of a file to another.
+fn words_between(file: &str, from: &str, to: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(root().join(file)).expect(file);
+    let (_, rest) = text.split_once(from).expect(from);
+    let (list, _) = rest.split_once(to).expect(to);
+    let quoted = list.split('"').skip(1).step_by(2).flat_map(str::split_whitespace);
+    quoted.filter(|word| *word != "\\").map(str::to_owned).collect()
+}
+
+#[test]
+fn what_counts_as_source_is_the_same_everywhere() {
+    let ours = words_between("core/listing/src/source.rs", "const SUFFIXES", ";");
+    let pages = words_between("www/src/views/source/sources.ts", "const SUFFIXES", ".split");
+    assert_eq!(ours, pages);
+    let mut coloured =
+        words_between("www/src/views/source/highlighted.ts", "const LANGUAGES", "];\n");
+    // Names of the languages stand beside their suffixes.
+    let names = ["assembly", "javascript", "kotlin", "python", "rust", "typescript"];
+    coloured.retain(|word| !names.contains(&word.as_str()));
+    assert_eq!(coloured.difference(&ours).collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
 #[test]
 fn files_are_of_a_size_to_be_read() {
     let mut long = Vec::new();

@@ -308,6 +308,11 @@ fn a_source_is_found_below_a_prefix_and_at_a_server() {
     let (by, moved) = texts(&["--prefix", prefix, "--prefix-strip", &strip.to_string()]);
     assert_eq!(by, "time");
     assert!(moved.iter().all(Value::is_string), "{moved:?}");
+    // As in a repository that was just cloned.
+    copied.set_modified(SystemTime::now() + Duration::from_secs(60)).expect("a time");
+    let (by, cloned) = texts(&["--prefix", prefix, "--prefix-strip", &strip.to_string()]);
+    assert_eq!(by, "place");
+    assert_eq!(cloned, moved);
 
     let Some(server) = Debuginfod::start(&recorded.folder) else {
         println!("SKIPPED: a_source_is_found_at_a_server: debuginfod is not installed");

@@ -88,6 +88,9 @@ impl<'a> Listing<'a, '_> {
                 Some(SourceCheck::Server) => {
                     "not checked: from a debuginfod server, and no MD5 in the debug information"
                 }
+                Some(SourceCheck::Place) => {
+                    "not checked: changed after the binary was built, in the folder that was named"
+                }
                 Some(SourceCheck::Time) => "not checked: no MD5 in the debug information",
                 None => "not shown",
             };

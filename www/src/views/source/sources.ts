@@ -15,10 +15,10 @@ import { nextTask } from "../../worker/slices.ts";
 import type { SourceFile } from "./listing.ts";
 import { candidates } from "./listing.ts";
 
-/** As the recorder's, and what else people write. */
+/** As `core/listing` has them. */
 const SUFFIXES = new Set(
   (
-    "adb asm c c++ cc cpp cu cxx d def f f03 f08 f90 f95 for go h h++ hh hpp hxx inc inl ipp java js kt l m ml mm nim pas py " +
+    "adb asm c c++ cc cpp cu cxx d def f f03 f08 f90 f95 for go h h++ hh hpp hxx inc inl ipp java js kt l m mjs ml mm nim pas py " +
     "pyx rs s swift tcc ts y zig"
   ).split(" "),
 );
