@@ -40,6 +40,8 @@ export interface AnnotatedCode {
   files: TextColumn;
   /** By file: MD5 of what was compiled, 16 bytes, where debug information has it. */
   md5s: (Uint8Array | null)[];
+  /** The one that the function itself stands in. */
+  ownFile: number;
   /** Functions that are inlined. */
   functions: TextColumn;
   /** By instruction; line 0 for none. */
@@ -124,6 +126,7 @@ impl Images {
 }
 
 fn object_of(code: &AnnotatedCode) -> Object {
+    let own = code.own_file();
     let AnnotatedCode { all, taken, instructions, lines, files } = code;
     let columns = object(&[
         ("taken", (*taken as f64).into()),
@@ -134,6 +137,7 @@ fn object_of(code: &AnnotatedCode) -> Object {
     let number = |file: &Rc<str>| {
         files.binary_search_by(|(known, _)| known.cmp(file)).map_or(NONE, |at| at as u32)
     };
+    add(&columns, "ownFile", own.map_or(NONE, number));
     let mut functions: Map<&str, u32> = Map::new();
     let inlined: Vec<u32> = instructions
         .iter()

@@ -10,7 +10,6 @@ import {
   columnsOf,
   listingOf,
   listingOfHot,
-  ownFile,
   placeAmong,
   rowText,
   sourceRows,
@@ -36,6 +35,7 @@ function piece(startInFile: bigint): CodePiece {
     targets: column("größe"),
     files: column("/src/sea.c", "/src/swell.h"),
     md5s: [null, Uint8Array.of(1, 2)],
+    ownFile: 0,
     functions: column("swell"),
     inlined: Uint32Array.of(NONE, 0, 0, NONE),
     file: Uint32Array.of(0, 1, 1, 0),
@@ -78,7 +78,7 @@ test("pieces of a function are one listing, with the name of what a jump leads t
     listing.files.map(({ weight }) => weight),
     [20, 180],
   );
-  assert.equal(listing.files[ownFile(listing) ?? -1]?.path, "/src/sea.c");
+  assert.equal(listing.files[listing.ownFile ?? -1]?.path, "/src/sea.c");
 });
 
 test("instructions stand below what they are of, which can be folded", () => {

@@ -62,7 +62,7 @@ pub use compiled_source::CompiledSource;
 pub use content_identity::ContentHashing;
 pub use content_identity::content_hash;
 pub use data_reference::{DataReference, ReferenceWay};
-pub use demangle::demangle;
+pub use demangle::{demangle, without_parameters};
 pub use dso_images::{AddedImage, DsoImages, Extent, LostInlines};
 pub use dwarf::MAX_SOURCE;
 pub use findings::{Candidate, Finding, MatchedFile, OtherBuild, Outcome, Refusal};

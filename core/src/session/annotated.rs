@@ -80,6 +80,24 @@ impl DecodedCode<'_> {
 }
 
 impl AnnotatedCode {
+    /// The file that the function itself stands in: that of the first instruction which is of nothing inlined, else the one
+    /// with most weight.
+    pub fn own_file(&self) -> Option<&Rc<str>> {
+        let own = self.instructions.iter().filter(|(origin, _)| origin.inlined.is_none());
+        let first = own.filter_map(|(origin, _)| Some(&origin.line.as_ref()?.file)).next();
+        first.or_else(|| {
+            let mut heaviest: Option<(u64, &Rc<str>)> = None;
+            for of_file in self.lines.chunk_by(|(one, _), (other, _)| one.file == other.file) {
+                let weights = of_file.iter().map(|(_, amount)| amount.weight);
+                let weight = weights.fold(0, u64::saturating_add);
+                if heaviest.is_none_or(|(most, _)| weight > most) {
+                    heaviest = of_file.first().map(|(line, _)| (weight, &line.file));
+                }
+            }
+            heaviest.map(|(_, file)| file)
+        })
+    }
+
     fn sum_lines(&mut self, addresses: &[u64]) {
         let mut lines: Map<(&Rc<str>, NonZeroU32), Amount> = Map::new();
         let mut files: Map<&Rc<str>, u64> = Map::new();

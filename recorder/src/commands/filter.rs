@@ -4,6 +4,7 @@ use anyhow::{Context as _, bail};
 use perftab_core::session::Session;
 use perftab_core::{
     Dso, DsoRef, FunctionRef, Pattern, Query, RangeSide, TimeRange, Times, Transform,
+    without_parameters,
 };
 
 use crate::cli::{FilterArgs, TimeSpan};
@@ -102,18 +103,36 @@ fn is_called(dso: &Dso, name: &str) -> bool {
     dso.path == name || dso.name() == name
 }
 
-/// The functions of this name, one for each DSO that has one; `DSO:NAME` is in that DSO only.
+/// The functions of this name, one for each DSO that has one; `DSO:NAME` is in that DSO only. A name of C++ may be without
+/// parameters, and then means all functions that differ in these.
 pub fn functions(session: &Session, name: &str) -> anyhow::Result<Vec<FunctionRef>> {
+    let whole = functions_whose(session, name, str::to_owned);
+    let found = match whole.is_empty() {
+        true => functions_whose(session, name, |known| without_parameters(known).to_owned()),
+        false => whole,
+    };
+    if found.is_empty() {
+        bail!("there is no function {name}; `perftab report` lists the functions");
+    }
+    Ok(found)
+}
+
+/// Those of which `form` makes this name.
+fn functions_whose(
+    session: &Session,
+    name: &str,
+    form: impl Fn(&str) -> String,
+) -> Vec<FunctionRef> {
     let (profile, symbols) = (session.profile(), session.symbols());
     let meant = symbols.function_ids().filter(|&id| {
         let function = symbols.function(id);
-        let Some(known) = function.name else { return false };
+        let Some(known) = function.name.map(&form) else { return false };
         let dso = || profile.dsos.get(function.dso);
         let in_dso = || {
-            let rest = name.strip_suffix(known).and_then(|rest| rest.strip_suffix(':'));
+            let rest = name.strip_suffix(known.as_str()).and_then(|rest| rest.strip_suffix(':'));
             rest.is_some_and(|rest| is_called(dso(), rest))
         };
-        known == name || printable(known) == name || in_dso()
+        known == name || printable(&known) == name || in_dso()
     });
     let mut refs: Vec<FunctionRef> = Vec::new();
     for id in meant {
@@ -122,10 +141,7 @@ pub fn functions(session: &Session, name: &str) -> anyhow::Result<Vec<FunctionRe
             refs.push(function);
         }
     }
-    if refs.is_empty() {
-        bail!("there is no function {name}; `perftab report` lists the functions");
-    }
-    Ok(refs)
+    refs
 }
 
 fn only_function(session: &Session, name: &str) -> anyhow::Result<FunctionRef> {
@@ -134,6 +150,12 @@ fn only_function(session: &Session, name: &str) -> anyhow::Result<FunctionRef> {
         (Some(function), true) => Ok(function),
         (last, _) => {
             functions.extend(last);
+            let first = functions.first().map(|function| &function.name);
+            if functions.iter().any(|function| Some(&function.name) != first) {
+                let names = functions.iter().filter_map(|function| function.name.as_deref());
+                let names: Vec<&str> = names.collect();
+                bail!("{name} is one of {}; write which", names.join(" and "));
+            }
             let dsos: Vec<&str> = functions.iter().map(|it| it.dso.path.as_str()).collect();
             bail!("{name} is a function of {}; write DSO:{name}", dsos.join(" and of "))
         }

@@ -9,6 +9,7 @@ use std::path::Path;
 use perftab_core::session::{MadeCodePlace, Session};
 use perftab_core::{
     DataReference, DsoId, DsoKind, FunctionCode, FunctionPlace, HotPlace, PlaceTexts, Svma,
+    without_parameters,
 };
 use perftab_listing::instructions::{self, Instruction};
 use perftab_perfdata::decode::ByteSource;
@@ -62,6 +63,29 @@ pub struct Instructions {
     referred: RefCell<BTreeMap<DataReference, Option<String>>>,
 }
 
+/// How functions are called that instructions lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameForm {
+    /// With their parameters, where their names have these.
+    Whole,
+    /// Without, as perf writes them.
+    Short,
+}
+
+impl NameForm {
+    /// A name of a function, and how far behind its start a place is, in this form.
+    fn of(self, name: String) -> String {
+        let parts = name.rsplit_once("+0x").filter(|(_, within)| !within.contains([' ', ')']));
+        match (self, parts) {
+            (Self::Whole, _) => name,
+            (Self::Short, None) => without_parameters(&name).to_owned(),
+            (Self::Short, Some((name, within))) => {
+                format!("{}+0x{within}", without_parameters(name))
+            }
+        }
+    }
+}
+
 /// An instruction as it is shown.
 pub struct ShownInstruction {
     /// As [`Instructions::text`] has it.
@@ -111,29 +135,34 @@ impl Instructions {
     /// The text of an instruction with what is where it leads to, as other disassemblies have it; `None` if there is none or
     /// it cannot be decoded.
     pub fn text(&self, session: &Session, number: usize) -> Option<String> {
-        Some(self.with_target(session, self.of.instruction(number)?))
+        Some(self.with_target(session, self.of.instruction(number)?, NameForm::Whole))
     }
 
-    fn with_target(&self, session: &Session, of: Instruction) -> String {
+    fn with_target(&self, session: &Session, of: Instruction, form: NameForm) -> String {
         let Instruction { text, target, .. } = of;
         let Some(target) = target else { return text };
         let mut names = self.names.borrow_mut();
         let name = names.entry(target).or_insert_with(|| session.name_in_file(self.dso, target));
         match name {
-            Some(name) => format!("{text} <{name}>"),
+            Some(name) => format!("{text} <{}>", form.of(name.clone())),
             None => text,
         }
     }
 
     /// The same with what it refers to.
-    pub fn shown(&self, session: &Session, number: usize) -> Option<ShownInstruction> {
+    pub fn shown(
+        &self,
+        session: &Session,
+        number: usize,
+        form: NameForm,
+    ) -> Option<ShownInstruction> {
         let instruction = self.of.instruction(number)?;
         let refers_to = instruction.refers.and_then(|reference| {
             let mut referred = self.referred.borrow_mut();
             let what = || session.referred(self.dso, reference);
             referred.entry(reference).or_insert_with(what).clone()
         });
-        Some(ShownInstruction { text: self.with_target(session, instruction), refers_to })
+        Some(ShownInstruction { text: self.with_target(session, instruction, form), refers_to })
     }
 }
 

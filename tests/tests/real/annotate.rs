@@ -350,6 +350,40 @@ fn a_source_in_the_debug_information_is_shown_without_its_file() {
     }
 }
 
+/// `perf annotate` finds a function of C++ by the name that it prints, which has no parameters.
+#[test]
+fn names_may_be_without_parameters() {
+    let test = "names_may_be_without_parameters";
+    if !is_installed(test, "g++") || !is_installed(test, "perf") {
+        return;
+    }
+    let folder = TestFolder::new();
+    let source = r#"
+        namespace ns { template <class T> struct box {
+            __attribute__((noinline)) unsigned spin(T count, const char *) {
+                volatile unsigned n = count; while (n > 0) n--; return n;
+            }
+        }; }
+        int main() { ns::box<unsigned> it; return it.spin(150000000, ""); }"#;
+    let source = folder.write("spin.cpp", source.as_bytes());
+    let program = folder.join("spin");
+    let mut compiler = Command::new("g++");
+    compiler.args(["-g", "-O0", "-Wl,--build-id"]).arg(&source).arg("-o").arg(&program);
+    assert!(compiler.exit_status().expect("g++ runs").success());
+    let recorded = RecordedProgram::of(folder, program);
+    let by_perf =
+        recorded.output_of("perf", &["report", "-i", "perf.data", "--stdio", "-g", "none"]);
+    let short = "ns::box<unsigned int>::spin";
+    assert!(by_perf.lines().any(|line| line.trim_end().ends_with(short)), "{by_perf}");
+    let (listing, _) = recorded.annotated(&[short]);
+    assert!(listing.contains(&format!("# {short} in ")), "{listing}");
+    assert!(listing.contains(&format!(" <{short}+0x")), "{listing}");
+    let (json, _) = recorded.annotated(&["--json", short]);
+    let whole = format!("{short}(unsigned int, char const*)");
+    assert!(json.contains(&format!("\"name\":\"{whole}\"")), "{json}");
+    assert_eq!(recorded.annotated(&["--json", &whole]).0, json);
+}
+
 /// By address of an innermost frame: the line of the program that stands below it. Of the address what is within a page:
 /// perf prints some as they are in the file.
 fn lines_of_leaves(printed: &str) -> BTreeMap<u64, String> {

@@ -4,11 +4,13 @@
 //! nesting. So input, output and nesting have a limit.
 
 pub mod itanium;
+mod parameters;
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use self::itanium::ReturnType;
+pub use self::parameters::without_parameters;
 
 /// A longer mangled name is shown as it is.
 const MAX_MANGLED: usize = 16 << 10;

@@ -29,7 +29,7 @@ use crate::buildid_cache::Cache;
 use crate::cli::{AnnotateArgs, AnnotatedPart, InputArgs};
 use crate::input::is_link_argument;
 use crate::output::{self, Outcome, Results, grouped, printable};
-use crate::place_texts::assembly::Instructions;
+use crate::place_texts::assembly::{Instructions, NameForm};
 use crate::place_texts::source::{SourcePlaces, Sources};
 use crate::recording::USUAL_NAME;
 
@@ -77,6 +77,9 @@ struct AnnotatedFunction {
     lines: Vec<AnnotatedLine>,
     /// The files that these are of.
     sources: Vec<SourceFile>,
+    /// The one that it stands in itself.
+    #[serde(skip)]
+    own_file: Option<String>,
 }
 
 /// What a file says of the code that ran.
@@ -166,7 +169,9 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     let places = SourcePlaces::new(&args.sources, &args.images.images);
     let images = &args.images.images;
     let kernels = Cache::of_user(images.cache.buildid_dir.as_deref()).filter(|_| !images.no_local);
-    let mut sources = ReadSources { part: args.what(), reader: Sources::of(places), kernels };
+    let names_of_targets = if args.json { NameForm::Whole } else { NameForm::Short };
+    let (part, reader) = (args.what(), Sources::of(places));
+    let mut sources = ReadSources { part, reader, names_of_targets, kernels };
     let mut without_code = Vec::new();
     // All samples are gone through for each.
     let mut tries = limit.saturating_add(MOST_WITHOUT_CODE);
@@ -266,6 +271,7 @@ fn operands(args: &AnnotateArgs) -> (PathBuf, Option<String>) {
 struct ReadSources {
     part: AnnotatedPart,
     reader: Sources,
+    names_of_targets: NameForm,
     /// Where copies of kernels' memory may be.
     kernels: Option<Cache>,
 }
@@ -346,12 +352,14 @@ impl Place<'_> {
         (code, from): (&Instructions, FileCode),
         read: &mut ReadSources,
     ) -> AnnotatedFunction {
-        let Self { session, recording, dso } = *self;
+        let &Self { session, recording, dso, .. } = self;
+        let own_file = annotated.own_file().map(|file| printable(file).into_owned());
         let AnnotatedCode { all, instructions: of_code, lines: by_line, files, .. } = annotated;
+        let names_of_targets = read.names_of_targets;
         let mut names = ShownNames::default();
         let mut instructions = Vec::new();
         for (number, (CodeOrigin { inlined, line }, sum)) in of_code.into_iter().enumerate() {
-            let shown = code.shown(session, number);
+            let shown = code.shown(session, number, names_of_targets);
             let (text, refers_to) = shown.map(|it| (it.text, it.refers_to)).unzip();
             instructions.push(AnnotatedInstruction {
                 address: code.address_in_file(number).map_or(0, |address| address.0),
@@ -393,6 +401,7 @@ impl Place<'_> {
             instructions,
             lines,
             sources,
+            own_file,
         }
     }
 }

@@ -10,6 +10,7 @@ use super::{
     AnnotatedFunction, AnnotatedInstruction, Annotation, FileCode, MOST_BETWEEN, SourceFile,
 };
 use crate::cli::AnnotatedPart;
+use perftab_core::without_parameters;
 use perftab_listing::source::SourceCheck;
 
 use crate::output::{Results, counted, grouped, percent, printable};
@@ -65,6 +66,11 @@ enum Sources {
     LeftOut,
 }
 
+/// A function as perf calls it. `--json` has all of its name.
+fn short(name: &str) -> Cow<'_, str> {
+    printable(without_parameters(name))
+}
+
 struct Listing<'a, 'r> {
     results: &'r mut Results,
     function: &'a AnnotatedFunction,
@@ -76,7 +82,7 @@ impl<'a> Listing<'a, '_> {
         let function = self.function;
         let samples = counted(function.self_samples, "sample", "samples");
         let share = percent(function.self_weight as f64, of.weight as f64);
-        let (name, dso) = (printable(&function.name), printable(&function.dso));
+        let (name, dso) = (short(&function.name), printable(&function.dso));
         writeln!(
             self.results,
             "#\n# {name} in {dso}: {samples}, {share}; shares below are of these"
@@ -131,7 +137,7 @@ impl<'a> Listing<'a, '_> {
                     Some(name) => (&**name, ", inlined"),
                     None => (&*self.function.name, ""),
                 };
-                let name = printable(name);
+                let name = short(name);
                 self.row(Shade::Source, "", &format!("{:width$}  {name}{what}:", ""))?;
                 inlined_before = inlined;
             }
@@ -180,7 +186,7 @@ impl<'a> Listing<'a, '_> {
                 .for_each(|(_, lines)| lines.push((line.line, line.weight)));
         }
         // That of the function itself, before those of what is inlined.
-        let own = function.instructions.iter().find_map(|first| first.file.as_deref());
+        let own = function.own_file.as_deref();
         files.sort_by_key(|(file, _)| Some(*file) != own);
         for (file, lines) in files {
             self.row(Shade::Source, "", &format!("{:>6}  {}:", "", printable(file)))?;

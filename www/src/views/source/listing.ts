@@ -29,6 +29,8 @@ export interface Listing {
   bytes: (at: number) => string;
   functions: readonly string[];
   files: readonly SourceFile[];
+  /** The number of the file that the function itself is in. */
+  ownFile: number | null;
   /** By file and line. */
   lines: readonly ListedLine[];
   /** Whether all instructions are here, and not only those where samples ended. */
@@ -85,6 +87,7 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
   const lines = new Map<string, ListedLine>();
   const begins: number[] = [];
   let first = 0;
+  let ownFile: number | null = null;
   for (const piece of pieces) {
     begins.push(first);
     const fileNumbers = allOf(piece.files).map((path, at) => {
@@ -92,6 +95,7 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
       // One path may stand for what was compiled from two contents.
       return files.number(`${md5?.join() ?? ""} ${path}`, () => ({ path, md5, weight: 0, code: null }));
     });
+    ownFile ??= fileNumbers[piece.ownFile] ?? null;
     const functionNumbers = allOf(piece.functions).map((name) => functions.number(name, () => name));
     for (let at = 0; at < piece.starts.length; at++) {
       const to = first + at;
@@ -126,6 +130,7 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
   return {
     ...finished(files.all, [...lines.values()]),
     ...columns,
+    ownFile,
     whole,
     count,
     samples,
@@ -187,6 +192,7 @@ export function listingOfHot({ self, lines: hotLines, instructions }: HotLines):
     goesTo: new Uint32Array(rows.length).fill(NONE),
     jumpsTo: new Uint32Array(rows.length).fill(NONE),
     functions: [],
+    ownFile: files.all.length === 0 ? null : 0,
     address: (at) => rows[at]?.address.replace("0x", "") ?? "",
     text: (at) => rows[at]?.text ?? "",
     comment: () => "",
@@ -294,18 +300,6 @@ export function sourceRows({ lines }: Listing, file: number, texts: readonly str
 export function hottestLine(lines: readonly ListedLine[]): ListedLine | null {
   const heaviest = lines.reduce((most, { weight }) => Math.max(most, weight), 0);
   return heaviest === 0 ? null : (lines.find(({ weight }) => weight === heaviest) ?? null);
-}
-
-/** The file that a function is in: that of its first own instruction, else the heaviest. */
-export function ownFile({ count, inlined, file, files }: Listing): number | null {
-  for (let at = 0; at < count; at++) {
-    if (inlined[at] === NONE && (file[at] ?? NONE) !== NONE) {
-      return file[at] ?? null;
-    }
-  }
-  const heaviest = files.reduce((most, { weight }) => Math.max(most, weight), 0);
-  const found = files.findIndex(({ weight }) => weight === heaviest);
-  return found === -1 ? null : found;
 }
 
 /** How many last parts two paths have in common. */

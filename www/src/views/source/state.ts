@@ -14,7 +14,7 @@ import { share } from "../words.ts";
 import type { Lane, Loop } from "./jumps.ts";
 import { lanesAt, loopAround } from "./jumps.ts";
 import type { CodeRow } from "./listing.ts";
-import { codeRows, columnsOf, hottestLine, ownFile, placeAmong, sourceRows } from "./listing.ts";
+import { codeRows, columnsOf, hottestLine, placeAmong, sourceRows } from "./listing.ts";
 import type { CodeQuestion, ShownCode } from "./read_code.ts";
 import { mergedQuery, readCode } from "./read_code.ts";
 import { findSource, keyOf, sourceTexts } from "./sources.ts";
@@ -155,7 +155,7 @@ export const chosenFile = signal<number | null>(null);
 
 export const fileNumber = computed(() => {
   const of = shown.value?.listing ?? null;
-  return of === null ? null : (chosenFile.value ?? ownFile(of));
+  return of === null ? null : (chosenFile.value ?? of.ownFile);
 });
 
 /** The file that is shown. */
