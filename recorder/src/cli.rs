@@ -81,7 +81,7 @@ pub enum Command {
     #[command(before_help = "Example: perftab report perf.data | head -20")]
     Report(ReportArgs),
     /// Print the code of functions with where samples ended in it
-    #[command(before_help = "Example: perftab annotate perf.data main | less")]
+    #[command(before_help = "Example: perftab annotate perf.data main")]
     Annotate(AnnotateArgs),
     /// Compare two recordings, function by function
     #[command(before_help = "Example: perftab diff before.data after.data | head -20")]

@@ -17,6 +17,7 @@ mod input;
 mod late_ids;
 mod output;
 mod page;
+mod pager;
 mod perfconfig;
 mod place_texts;
 mod record;

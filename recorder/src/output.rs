@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,6 +16,8 @@ use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+
+use crate::pager::Pager;
 
 pub use perftab_perfdata::text::{counted, grouped, printable};
 
@@ -40,13 +42,38 @@ impl fmt::Display for OutputClosed {
 
 impl std::error::Error for OutputClosed {}
 
-/// Buffered standard output. `print!` would panic where the reader has gone.
-pub struct Results(BufWriter<StdoutLock<'static>>);
+/// Buffered standard output, or a pager in front of it. `print!` would panic where the reader has gone.
+pub struct Results {
+    to: BufWriter<Box<dyn Write>>,
+    /// Behind the buffer: it ends once its input does.
+    pager: Option<Pager>,
+}
 
 impl Results {
     /// Locks standard output until dropped.
     pub fn new() -> Self {
-        Self(BufWriter::with_capacity(64 << 10, io::stdout().lock()))
+        Self::to(Box::new(io::stdout().lock()), None)
+    }
+
+    /// The same, but that people on a terminal have a pager.
+    pub fn paged() -> Self {
+        match io::stdout().is_terminal().then(Pager::start).flatten() {
+            Some((pager, input)) => Self::to(Box::new(input), Some(pager)),
+            None => Self::new(),
+        }
+    }
+
+    fn to(to: Box<dyn Write>, pager: Option<Pager>) -> Self {
+        Self { to: BufWriter::with_capacity(64 << 10, to), pager }
+    }
+
+    /// Writes what is left, and waits until a pager has ended.
+    pub fn end(mut self) -> io::Result<()> {
+        self.flush()?;
+        let Self { to, pager } = self;
+        drop(to);
+        drop(pager);
+        Ok(())
     }
 
     fn check<T>(result: io::Result<T>) -> io::Result<T> {
@@ -59,11 +86,11 @@ impl Results {
 
 impl Write for Results {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Self::check(self.0.write(bytes))
+        Self::check(self.to.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Self::check(self.0.flush())
+        Self::check(self.to.flush())
     }
 }
 

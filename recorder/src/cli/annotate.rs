@@ -25,8 +25,8 @@ pub struct AnnotateArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// The output is always text.
-    #[arg(long, hide = true)]
+    /// Write to the terminal itself, without a pager
+    #[arg(long)]
     pub stdio: bool,
     /// Count this event [default: the first with samples]
     #[arg(long, value_name = "NAME")]

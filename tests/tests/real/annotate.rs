@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use perftab_tests::child_process::LimitedCommand;
@@ -11,6 +11,7 @@ use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_at;
 use perftab_tests::program::is_installed;
 use perftab_tests::servers::Debuginfod;
+use perftab_tests::{perftab_at, perftab_binary};
 use serde_json::Value;
 
 use super::place_texts::RecordedProgram;
@@ -217,6 +218,35 @@ fn source_stands_above_its_instructions_unless_it_was_changed() {
     let texts = texts.iter().filter(|text| text.len() > 3);
     assert!(texts.clone().count() > 0);
     assert!(texts.clone().all(|text| !is_there(&listing, text)), "{listing}");
+}
+
+/// `script` of util-linux gives a command a terminal.
+#[test]
+fn a_terminal_has_a_pager_and_colours() {
+    if !is_installed("a_terminal_has_a_pager_and_colours", "script") {
+        return;
+    }
+    let recorded = RecordedProgram::new();
+    let program = perftab_binary();
+    let on_terminal = |options: &str, variables: &[(&str, &str)]| {
+        let command = format!("{} annotate perf.data {options}", program.display());
+        let mut script = Command::new("script");
+        script.args(["-q", "-e", "-c", &command, "/dev/null"]).current_dir(&*recorded.folder);
+        script.env_remove("NO_COLOR").env("PERFTAB_PAGER", "sed 's/^/paged: /'");
+        script.envs(variables.iter().copied());
+        let output = script.stdin(Stdio::null()).ended().expect("script runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let paged = on_terminal("", &[]);
+    assert!(paged.contains("paged: # cpu-clock") && paged.contains("\x1b[31m"), "{paged}");
+    // What is said of sources comes once the pager has ended.
+    let said = paged.rfind("perftab: ").expect("it is said");
+    assert!(paged.rfind("paged: ").expect("rows") < said, "{paged}");
+    for options in ["--stdio", "--json"] {
+        assert!(!on_terminal(options, &[]).contains("paged: "), "{options}");
+    }
+    let plain = on_terminal("--stdio", &[("NO_COLOR", "1")]);
+    assert!(plain.contains("# cpu-clock") && !plain.contains("\x1b[31m"), "{plain}");
 }
 
 #[test]

@@ -207,14 +207,15 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     {
         bail!("no file tells the lines of this code; --asm prints its instructions");
     }
-    let mut results = Results::new();
+    let is_for_people = !args.json && !args.stdio;
+    let mut results = if is_for_people { Results::paged() } else { Results::new() };
     if args.json {
         serde_json::to_writer(&mut results, &annotation).map_err(io::Error::from)?;
         writeln!(results)?;
     } else {
         text::write(&mut results, &annotation, args.what())?;
     }
-    results.flush()?;
+    results.end()?;
     sources.reader.report.say();
     Ok(finish_named(&session))
 }
