@@ -167,6 +167,15 @@ scene("a27 basic blocks tell how often each ran and where it led", async () => {
   await blocksOf(page, "walk").getByRole("button", { name: "to step" }).click();
   await page.locator(".sandwich-band", { hasText: "step" }).waitFor();
   await blocksOf(page, "step").waitFor();
+
+  // Each of its instructions ran as often as its block.
+  const [{ times }] = await rowsOf(tab, "step");
+  await page.keyboard.press("5");
+  const code = page.getByRole("grid", { name: "Instructions of step" });
+  await code.getByRole("columnheader", { name: "Ran" }).waitFor();
+  assert.deepEqual(await code.locator(".rows-body .ran").allInnerTexts(), [String(times), String(times)]);
+  await code.locator(`.ran[title*="as a branch taken"]`).waitFor();
+  await tab.pictures("a27-ran");
   await tab.close();
 });
 

@@ -105,6 +105,7 @@ describe("source and assembly", () => {
         return {
           address: `0x${(start + BigInt(offset)).toString(16)}`,
           text: `${textAt(piece.instructions, at)}${target === "" ? "" : ` <${target}>`}`,
+          refers_to: piece.refersTo[at] === 0xffffffff ? null : textAt(piece.references, piece.refersTo[at]) || null,
           inlined: piece.inlined[at] === 0xffffffff ? null : textAt(piece.functions, piece.inlined[at]),
           file: path(piece.file[at]),
           line: piece.line[at] || null,

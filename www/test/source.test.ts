@@ -14,6 +14,7 @@ import {
   rowText,
   sourceRows,
 } from "../src/views/source/listing.ts";
+import { ranOf, ranWords } from "../src/views/source/ran.ts";
 import { dedented, hottestOf, nearCode } from "../src/views/source/near_code.ts";
 
 function column(...texts: string[]): TextColumn {
@@ -25,7 +26,15 @@ function column(...texts: string[]): TextColumn {
 /** Four instructions, of which the second and third are inlined from a header; the last jumps to the first. */
 function piece(startInFile: bigint): CodePiece {
   return {
-    ...{ dso: 3, startInFile, bytes: Uint8Array.of(...Array(12).keys()), taken: 2, samples: 10, weight: 100 },
+    ...{
+      dso: 3,
+      start: startInFile - 0x1000n,
+      startInFile,
+      bytes: Uint8Array.of(...Array(12).keys()),
+      taken: 2,
+      samples: 10,
+      weight: 100,
+    },
     starts: Uint32Array.of(0, 4, 6, 9),
     instructions: column("push rbp", "nop", "", "jmp 0x1000"),
     target: Uint32Array.of(NONE, NONE, NONE, 0),
@@ -299,6 +308,20 @@ test("of a line of many instructions those with most samples are shown", () => {
 test("without lines the instructions around the hottest one are shown", () => {
   const bare = { ...listing, lines: [], line: new Uint32Array(8), file: new Uint32Array(8).fill(NONE) };
   assert.deepEqual(nearCode(bare, hottestOf(bare, null), null).instructions, [0, 1, 2, 3, 4, 5, 6, 7]);
+});
+
+test("instructions ran as often as the blocks that they are in", () => {
+  const block = { file: null, line: null, mispredicted: 1, cycles: 30, timed: 4, ways: [], moreWays: 0 };
+  const blocks = [
+    // Behind a branch at 0, so that it begins with the instruction after that.
+    { ...block, start: "0x0", isBehind: true, last: "0x6", isLeft: true, executions: 6, taken: 4 },
+    { ...block, start: "0x9", isBehind: false, last: "0x9", isLeft: false, executions: 1234, taken: 0 },
+  ];
+  const ran = ranOf(listingOf([{ pieces: [piece(0x1000n)], ended: null }], whole), blocks);
+  assert.deepEqual([...ran.times], [0, 6, 6, 1234]);
+  const words = (at: number): string => ranWords(ran, at).replaceAll(/\s/g, " ");
+  assert.equal(words(2), "Ran 6 times; as a branch taken 66.7 %, mispredicted 25.0 %, 7.5 cycles");
+  assert.equal(words(3), "Ran 1,234 times");
 });
 
 test("space that all lines begin with is left out", () => {

@@ -12,13 +12,7 @@ use crate::output::printable;
 
 /// Adds what was asked for to `query`. Steps are taken in the order focus, drop, merge, search.
 pub fn apply(args: &FilterArgs, session: &Session, query: &mut Query) -> anyhow::Result<()> {
-    refuse_what_is_not_known(args, session)?;
-    query.comms.clone_from(&args.comm);
-    query.processes.clone_from(&args.pid);
-    query.threads.clone_from(&args.tid);
-    query.cpus = args.cpu.iter().flat_map(|range| range.first..=range.last).collect();
-    query.range = args.time.map(|span| range(session, span)).transpose()?;
-    query.dsos = args.dso.iter().flat_map(|name| dsos(session, name)).collect();
+    apply_to_samples(args, session, query)?;
     if let Some(name) = &args.focus {
         query.steps.push(Transform::Focus { function: only_function(session, name)? });
     }
@@ -34,6 +28,22 @@ pub fn apply(args: &FilterArgs, session: &Session, query: &mut Query) -> anyhow:
         Pattern::parse(text).with_context(|| format!("--search {}", printable(text)))?;
         query.steps.push(Transform::Search { text: text.clone() });
     }
+    Ok(())
+}
+
+/// The same without steps: these need the names of functions, and do not count for branches.
+pub fn apply_to_samples(
+    args: &FilterArgs,
+    session: &Session,
+    query: &mut Query,
+) -> anyhow::Result<()> {
+    refuse_what_is_not_known(args, session)?;
+    query.comms.clone_from(&args.comm);
+    query.processes.clone_from(&args.pid);
+    query.threads.clone_from(&args.tid);
+    query.cpus = args.cpu.iter().flat_map(|range| range.first..=range.last).collect();
+    query.range = args.time.map(|span| range(session, span)).transpose()?;
+    query.dsos = args.dso.iter().flat_map(|name| dsos(session, name)).collect();
     Ok(())
 }
 

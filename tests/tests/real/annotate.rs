@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime};
 
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
-use perftab_tests::perftab_at;
 use perftab_tests::program::is_installed;
 use perftab_tests::servers::Debuginfod;
 use perftab_tests::{perftab_at, perftab_binary};

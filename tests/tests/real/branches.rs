@@ -463,6 +463,52 @@ fn blocks_are_what_the_program_ran() {
 }
 
 #[test]
+fn instructions_say_how_often_they_ran() {
+    let Some(scene) = scene("instructions_say_how_often_they_ran") else { return };
+    let json = scene.json(&["annotate", "--json", "-s", "walk"]);
+    let instructions = json["functions"][0]["instructions"].as_array().expect("instructions");
+    let walk = scene.program.walk;
+    let ran = |it: &Value| {
+        let address = it["address"].as_str().and_then(|it| it.strip_prefix("0x"));
+        let address = u64::from_str_radix(address.expect("an address"), 16).expect("an address");
+        (address, it["executions"].as_u64().expect("a number"))
+    };
+    let ran: BTreeMap<u64, u64> = instructions.iter().map(ran).collect();
+    // As blocks ran that they are in, of which the last instruction says how often.
+    let last_of = |offset: u64| match offset {
+        ..ROUND => 0,
+        ROUND..=JZ => JZ,
+        NOP..=CALL => CALL,
+        EVEN..=JNZ => JNZ,
+        _ => RET,
+    };
+    for (address, times) in &ran {
+        let wanted = scene.ran(walk + last_of(address - walk));
+        assert_eq!(*times, wanted, "{address:#x}");
+    }
+    let branch = instructions.iter().find(|it| it["address"] == format!("{:#x}", walk + JNZ));
+    let branch = &branch.expect("a branch")["branch"];
+    let jumped = scene.windows.iter().flatten().filter(|it| it.0 == walk + JNZ && it.1.is_some());
+    assert_eq!(branch["taken"], jumped.count() as u64);
+    let cycles: Vec<u64> = scene.cycles(walk + JNZ).into_iter().filter(|&it| it > 0).collect();
+    let average = cycles.iter().sum::<u64>() as f64 / cycles.len() as f64;
+    let near =
+        |found: &Value, wanted: f64| (found.as_f64().expect("a number") - wanted).abs() < 1e-9;
+    assert!(near(&branch["cycles"], average), "{branch}");
+    // As perf counts: from where the longest run up to it began.
+    let first = ran.keys().position(|&at| at == walk + ROUND).expect("the loop");
+    let last = ran.keys().position(|&at| at == walk + JNZ).expect("its end");
+    let longest = [first, ran.keys().position(|&at| at == walk + EVEN).expect("its half")];
+    let may_be = longest.map(|from| (last - from + 1) as f64 / average);
+    assert!(may_be.iter().any(|&ipc| near(&branch["ipc"], ipc)), "{branch} {may_be:?}");
+    let text = scene.perftab(&["annotate", "-s", "walk"]);
+    assert!(text.contains("taken ") && text.contains(" IPC"), "{text}");
+    let mut without = scene.perftab(&["annotate", "--asm", "-s", "step"]);
+    without.retain(|letter| letter != ' ');
+    assert!(without.contains("Besideshares"), "{without}");
+}
+
+#[test]
 fn total_cycles_are_of_the_farthest_start() {
     let Some(scene) = scene("total_cycles_are_of_the_farthest_start") else { return };
     let json = scene.json(&["report", "--total-cycles", "--json"]);

@@ -145,6 +145,8 @@ export type Syntax = "intel" | "att";
 /** Code of a function, decoded: one row for each instruction, or each line, of columns. */
 export interface CodePiece extends AnnotatedCode {
   dso: number;
+  /** Where it begins as frames have it. */
+  start: bigint;
   /** Where it begins in the file's own addresses, and its bytes. */
   startInFile: bigint;
   bytes: Uint8Array;

@@ -8,6 +8,7 @@ import { withKey } from "../state/commands.ts";
 import { counted, percent } from "../state/format.ts";
 import { ask } from "../session/ask.ts";
 import { heatStep } from "../views/sandwich/lines/hot_lines.ts";
+import { rowText } from "../views/source/listing.ts";
 import type { NearCode } from "../views/source/near_code.ts";
 import { dedented, hottestOf, nearCode } from "../views/source/near_code.ts";
 import type { ShownCode } from "../views/source/read_code.ts";
@@ -136,7 +137,7 @@ function Instructions({ of: { listing }, near: { instructions, more } }: PartPro
           weight={listing.weight[at] ?? 0}
           whole={listing.whole.weight}
           place={listing.address(at)}
-          text={listing.text(at)}
+          text={rowText(listing, at)}
         />
       ))}
     </CodeTable>

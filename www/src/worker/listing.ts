@@ -101,7 +101,7 @@ function pieceOf(images: Images, dso: number, found: FunctionCode, code: Code, h
     Uint8Array.from(of, (number) => ways[number] ?? 0),
   );
   const texts: TextColumn = { texts: code.texts, ends: code.ends };
-  return { ...annotated, dso, startInFile, bytes, starts, instructions: texts, target, refersTo, goesTo };
+  return { ...annotated, dso, start: first, startInFile, bytes, starts, instructions: texts, target, refersTo, goesTo };
 }
 
 /** The instruction that begins there; NONE if none does. */

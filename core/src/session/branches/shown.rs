@@ -204,6 +204,9 @@ pub struct ShownBlock {
     pub cycles: u64,
     /// Times that they are known of.
     pub timed: u64,
+    /// The farthest that what they are known of began at, if it was in the function.
+    #[serde(skip)]
+    pub timed_from: Option<u64>,
 }
 
 impl Session {
@@ -353,7 +356,7 @@ fn shown_block(block: &Block) -> ShownBlock {
         BlockEnd::Branch { taken, mispredicted } => (Some(block.end - 1), taken, mispredicted),
         BlockEnd::Next => (None, 0, 0),
     };
-    let Block { end, executions, cycles, timed, .. } = *block;
+    let Block { end, executions, cycles, timed, timed_from, .. } = *block;
     ShownBlock {
         start,
         is_behind_branch,
@@ -365,6 +368,7 @@ fn shown_block(block: &Block) -> ShownBlock {
         mispredicted,
         cycles,
         timed,
+        timed_from,
     }
 }
 

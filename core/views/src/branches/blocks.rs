@@ -66,6 +66,8 @@ pub struct Block {
     pub cycles: u64,
     /// How many times they are known of.
     pub timed: u64,
+    /// The farthest that what they are known of began at, if it was in the function: before this block, or its start.
+    pub timed_from: Option<u64>,
 }
 
 /// Where a block begins.
@@ -145,7 +147,11 @@ pub(super) fn blocks(
     for (&Run { first, last }, sum) in sums.runs.iter() {
         let (begins, ends) = (within(first), within(Some(last)));
         if let Some(last) = ends {
-            place_at(&mut places, last).up_to.add(*sum);
+            let place = place_at(&mut places, last);
+            place.up_to.add(*sum);
+            let first =
+                begins.map(|first| first.0).filter(|&first| first <= last.0 && sum.timed > 0);
+            place.timed_from = [place.timed_from, first].into_iter().flatten().min();
         }
         match (begins, ends) {
             (Some(first), Some(last)) if first.0 <= last.0 => {
@@ -200,6 +206,7 @@ struct Place {
     only_ended: u64,
     /// All runs up to here, wherever they began.
     up_to: RunSum,
+    timed_from: Option<u64>,
     /// How often the branch here was taken, and mispredicted.
     taken: u64,
     mispredicted: u64,
@@ -249,8 +256,8 @@ fn blocks_of(places: &Map<u64, Place>) -> Vec<Block> {
             taken => BlockEnd::Branch { taken, mispredicted: last.mispredicted },
         };
         let RunSum { timed, cycles, .. } = last.up_to;
-        let frame = frame.or(last.frame);
-        blocks.push(Block { start, frame, end, end_of, executions, cycles, timed });
+        let (frame, timed_from) = (frame.or(last.frame), last.timed_from);
+        blocks.push(Block { start, frame, end, end_of, executions, cycles, timed, timed_from });
     }
     blocks
 }

@@ -3,6 +3,7 @@
 //! A function is what the linker knows, with all that is inlined into it, as in `perf annotate`. Addresses are those of
 //! its file, as other disassemblies have them.
 
+mod branches;
 mod text;
 
 use std::borrow::Cow;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{anyhow, bail};
-use perftab_core::session::{Amount, AnnotatedCode, CodeHeat, DecodedCode, Session};
+use perftab_core::session::{Amount, AnnotatedCode, CodeHeat, DecodedCode, Session, ShownBlock};
 use perftab_core::{
     CodeLine, CodeOrigin, Direction, Dso, DsoId, DsoKind, FunctionCode, FunctionKey, FunctionOrder,
     FunctionRef, Group, Inlines, NamingDepth, Query, SortDirection,
@@ -24,10 +25,12 @@ use perftab_core::{
 use perftab_listing::source::SourceCheck;
 use serde::{Serialize, Serializer};
 
-use super::{doubts, event_number, filter, finish_named, read_named};
+use self::branches::{RanInstruction, TakenBranch};
+use super::{doubts, event_number, filter, finish_named};
 use crate::buildid_cache::Cache;
-use crate::cli::{AnnotateArgs, AnnotatedPart, InputArgs};
-use crate::input::is_link_argument;
+use crate::cli::{AnnotateArgs, AnnotatedPart};
+use crate::images::search;
+use crate::input::{Input, is_link_argument};
 use crate::output::{self, Outcome, Results, grouped, printable};
 use crate::place_texts::assembly::{Instructions, NameForm};
 use crate::place_texts::source::{SourcePlaces, Sources};
@@ -95,6 +98,13 @@ enum FileCode {
     Made,
 }
 
+impl AnnotatedFunction {
+    /// Whether anything says how often its instructions ran.
+    fn has_branches(&self) -> bool {
+        self.instructions.first().is_some_and(|first| first.ran.is_some())
+    }
+}
+
 #[derive(Serialize)]
 struct AnnotatedInstruction {
     /// In the file's own addresses.
@@ -112,6 +122,9 @@ struct AnnotatedInstruction {
     line: Option<NonZeroU32>,
     samples: u64,
     weight: u64,
+    /// What branches say of it, where they were recorded.
+    #[serde(flatten)]
+    ran: Option<RanInstruction>,
 }
 
 #[derive(Serialize)]
@@ -122,6 +135,9 @@ struct AnnotatedLine {
     text: Option<String>,
     samples: u64,
     weight: u64,
+    /// How often the instruction of it ran that ran most often, where branches were recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executions: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -145,10 +161,14 @@ fn serialize_text<S: Serializer>(text: &Option<Rc<str>>, serializer: S) -> Resul
 /// Prints the annotated code of the functions that are asked for, or of the hottest.
 pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     let (file, function) = operands(args);
-    let input = InputArgs { file };
-    let mut session = read_named(&input, &args.images, NamingDepth::Functions)?;
+    let input = Input::open(&file)?;
+    let mut session = input.read(args.images.images.this_machine())?;
+    session.set_naming_depth(NamingDepth::Functions);
+    let event = event_number(&session, args.event.as_deref())?;
+    let branches = branches::read(args, input.recording(), &mut session, event)?;
+    search::name_frames(&mut session, input.recording(), &args.images)?;
     let mut query = Query {
-        event: event_number(&session, args.event.as_deref())?,
+        event,
         direction: Direction::Callees,
         group: Group::None,
         inlines: Inlines::Merged,
@@ -185,7 +205,9 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         }
         tries -= 1;
         for CodeHeat { dso, addresses } in session.code_heat(&query, function) {
-            let place = Place { session: &session, recording: &input.file, dso };
+            let blocks = branches.as_ref();
+            let blocks = blocks.map(|sums| branches::blocks_in(&session, sums, function, dso));
+            let place = Place { session: &session, recording: &file, dso, blocks };
             let functions = &mut annotation.functions;
             let why = place.annotate_all(function, &addresses, &mut sources, functions);
             without_code.extend(why);
@@ -282,6 +304,8 @@ struct Place<'a> {
     session: &'a Session,
     recording: &'a Path,
     dso: DsoId,
+    /// Those of the function that ran; `None` where no branches were recorded.
+    blocks: Option<Vec<ShownBlock>>,
 }
 
 impl Place<'_> {
@@ -332,7 +356,7 @@ impl Place<'_> {
 
     /// The code at an address, and what it is.
     fn code(&self, at: u64, kernels: Option<&Cache>) -> Option<(Instructions, FileCode)> {
-        let Self { session, dso, .. } = *self;
+        let &Self { session, dso, .. } = self;
         match session.profile().dsos.get(dso).kind {
             DsoKind::Jit => Some((Instructions::made(session, dso, at)?, FileCode::Made)),
             DsoKind::Kernel => {
@@ -356,10 +380,17 @@ impl Place<'_> {
         let &Self { session, recording, dso, .. } = self;
         let own_file = annotated.own_file().map(|file| printable(file).into_owned());
         let AnnotatedCode { all, instructions: of_code, lines: by_line, files, .. } = annotated;
+        let ran = self.blocks.as_ref().map(|blocks| branches::by_instruction(code, blocks));
+        let mut ran_lines: BTreeMap<CodeLine, u64> = BTreeMap::new();
         let names_of_targets = read.names_of_targets;
         let mut names = ShownNames::default();
         let mut instructions = Vec::new();
         for (number, (CodeOrigin { inlined, line }, sum)) in of_code.into_iter().enumerate() {
+            let ran = ran.as_ref().and_then(|ran| ran.get(number)).copied();
+            if let Some((RanInstruction { executions, .. }, line)) = ran.zip(line.clone()) {
+                let most = ran_lines.entry(line).or_default();
+                *most = executions.max(*most);
+            }
             let shown = code.shown(session, number, names_of_targets);
             let (text, refers_to) = shown.map(|it| (it.text, it.refers_to)).unzip();
             instructions.push(AnnotatedInstruction {
@@ -371,6 +402,7 @@ impl Place<'_> {
                 line: line.as_ref().map(|line| line.line),
                 samples: sum.samples,
                 weight: sum.weight,
+                ran,
             });
         }
         // Instructions alone need no file, and nobody is told of one.
@@ -384,9 +416,11 @@ impl Place<'_> {
             let content = read.reader.content(session, recording, &file, places);
             let numbers = of_file.iter().map(|(line, _)| line.line);
             let source = SourceFile::of(&file, numbers, content);
-            for (CodeLine { line, .. }, Amount { samples, weight }) in of_file {
+            for (place, Amount { samples, weight }) in of_file {
+                let line = place.line;
                 let (file, text) = (source.path.clone(), source.line(line).map(str::to_owned));
-                lines.push(AnnotatedLine { file, line, text, samples, weight });
+                let executions = ran_lines.get(&place).copied();
+                lines.push(AnnotatedLine { file, line, text, samples, weight, executions });
             }
             sources.push(source);
         }

@@ -7,7 +7,8 @@ use std::num::NonZeroU32;
 
 use super::super::report::file_name;
 use super::{
-    AnnotatedFunction, AnnotatedInstruction, Annotation, FileCode, MOST_BETWEEN, SourceFile,
+    AnnotatedFunction, AnnotatedInstruction, AnnotatedLine, Annotation, FileCode, MOST_BETWEEN,
+    RanInstruction, SourceFile, TakenBranch,
 };
 use crate::cli::AnnotatedPart;
 use perftab_core::without_parameters;
@@ -21,6 +22,9 @@ const WARM: f64 = 0.5;
 
 /// Longer instructions push what stands beside them to the right.
 const TEXT_WIDTH: usize = 44;
+
+/// How often an instruction ran.
+const RAN_WIDTH: usize = 9;
 
 /// How a row stands out on a terminal.
 #[derive(Clone, Copy)]
@@ -69,6 +73,22 @@ enum Sources {
 /// A function as perf calls it. `--json` has all of its name.
 fn short(name: &str) -> Cow<'_, str> {
     printable(without_parameters(name))
+}
+
+/// What is known of a branch that was taken: as shares of how often it ran.
+fn branch_text(ran: &RanInstruction, branch: &TakenBranch) -> String {
+    let TakenBranch { taken, mispredicted, cycles, ipc } = *branch;
+    let mut text = format!("taken {}", percent(taken as f64, ran.executions.max(taken) as f64));
+    if mispredicted > 0 {
+        text.push_str(&format!(", mispredicted {}", percent(mispredicted as f64, taken as f64)));
+    }
+    if let Some(cycles) = cycles {
+        text.push_str(&format!(", {cycles:.1} cycles"));
+    }
+    if let Some(ipc) = ipc {
+        text.push_str(&format!(", {ipc:.2} IPC"));
+    }
+    text
 }
 
 struct Listing<'a, 'r> {
@@ -122,6 +142,12 @@ impl<'a> Listing<'a, '_> {
             let what = "an instruction may have what the one before it took";
             writeln!(self.results, "# The event is not precise: {what}")?;
         }
+        if function.has_branches() {
+            writeln!(
+                self.results,
+                "# Beside shares: how often it ran, by the branches of samples"
+            )?;
+        }
         writeln!(self.results, "#")
     }
 
@@ -165,9 +191,13 @@ impl<'a> Listing<'a, '_> {
                 Some(what) => Cow::Owned(format!("{text}  # {}", printable(what))),
                 None => text,
             };
+            let of_branch = instruction.ran.and_then(|ran| Some(branch_text(&ran, &ran.branch?)));
+            let beside = [of_branch.unwrap_or_default(), beside].join("  ");
             let (share, shade) = self.share(instruction.weight);
-            let row = format!("{address:>width$x}:     {text:TEXT_WIDTH$}  {beside}");
-            self.row(shade, &share, &row)?;
+            let row =
+                format!("{address:>width$x}:     {text:TEXT_WIDTH$}  {}", beside.trim_start());
+            let executions = instruction.ran.map(|ran| ran.executions);
+            self.row_that_ran(shade, &share, executions, &row)?;
         }
         Ok(())
     }
@@ -180,10 +210,7 @@ impl<'a> Listing<'a, '_> {
             if files.last().is_none_or(|(file, _)| *file != line.file) {
                 files.push((&line.file, Vec::new()));
             }
-            files
-                .last_mut()
-                .into_iter()
-                .for_each(|(_, lines)| lines.push((line.line, line.weight)));
+            files.last_mut().into_iter().for_each(|(_, lines)| lines.push(line));
         }
         // That of the function itself, before those of what is inlined.
         let own = function.own_file.as_deref();
@@ -192,7 +219,7 @@ impl<'a> Listing<'a, '_> {
             self.row(Shade::Source, "", &format!("{:>6}  {}:", "", printable(file)))?;
             let source = self.source(file);
             let mut next: Option<NonZeroU32> = None;
-            for (line, weight) in lines {
+            for &AnnotatedLine { line, weight, executions, .. } in lines {
                 let between = next.map_or(0, |next| line.get().saturating_sub(next.get()));
                 if between > MOST_BETWEEN
                     || (between > 0 && source.is_none_or(|it| it.lines.is_empty()))
@@ -200,11 +227,11 @@ impl<'a> Listing<'a, '_> {
                     self.row(Shade::Source, "", &format!("{:>6}", "…"))?;
                 } else if let Some(first) = next {
                     for cold in (first.get()..line.get()).filter_map(NonZeroU32::new) {
-                        self.line(cold, source, Shade::Source, "")?;
+                        self.line(cold, source, (Shade::Source, ""), None)?;
                     }
                 }
                 let (share, shade) = self.share(weight);
-                self.line(line, source, shade, &share)?;
+                self.line(line, source, (shade, &share), executions)?;
                 next = line.checked_add(1);
             }
         }
@@ -215,11 +242,12 @@ impl<'a> Listing<'a, '_> {
         &mut self,
         line: NonZeroU32,
         source: Option<&SourceFile>,
-        shade: Shade,
-        share: &str,
+        (shade, share): (Shade, &str),
+        executions: Option<u64>,
     ) -> io::Result<()> {
         let text = source.and_then(|source| source.line(line)).unwrap_or_default();
-        self.row(shade, share, &format!("{line:>6}  {}", printable(text)))
+        let text = format!("{line:>6}  {}", printable(text));
+        self.row_that_ran(shade, share, executions, &text)
     }
 
     fn source(&self, file: &str) -> Option<&'a SourceFile> {
@@ -242,13 +270,29 @@ impl<'a> Listing<'a, '_> {
     }
 
     fn row(&mut self, shade: Shade, share: &str, text: &str) -> io::Result<()> {
+        self.row_that_ran(shade, share, None, text)
+    }
+
+    /// A row, how often it ran too: where branches were recorded, there is a column for that.
+    fn row_that_ran(
+        &mut self,
+        shade: Shade,
+        share: &str,
+        executions: Option<u64>,
+        text: &str,
+    ) -> io::Result<()> {
         let text = text.trim_end();
+        let ran = executions.filter(|&times| times > 0).map(grouped).unwrap_or_default();
+        let ran = match self.function.has_branches() {
+            true => format!("{ran:>RAN_WIDTH$}  "),
+            false => String::new(),
+        };
         let (begin, end) = match (self.colours, shade) {
             (Colours::LeftOut, _) | (_, Shade::Cold) => ("", ""),
             (Colours::Shown, Shade::Hot) => ("\x1b[31m", "\x1b[0m"),
             (Colours::Shown, Shade::Warm) => ("\x1b[32m", "\x1b[0m"),
             (Colours::Shown, Shade::Source) => ("\x1b[36m", "\x1b[0m"),
         };
-        writeln!(self.results, "{begin}{share:>7}  {text}{end}")
+        writeln!(self.results, "{begin}{share:>7}  {ran}{text}{end}")
     }
 }

@@ -5,7 +5,7 @@ import { Word } from "../../session/highlight.ts";
 import type { SandwichFacts } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
 import { dsos, event } from "../../state/app.ts";
-import { counted, percent } from "../../state/format.ts";
+import { count as grouped, counted, percent } from "../../state/format.ts";
 import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
 import { heatStep } from "../sandwich/lines/hot_lines.ts";
 import { withoutCode } from "../sandwich/lines/lines_pane.tsx";
@@ -14,6 +14,7 @@ import { CodeText } from "./code_text.tsx";
 import { partOf } from "./jumps.ts";
 import type { CodeRow, Listing } from "./listing.ts";
 import { rowText } from "./listing.ts";
+import { ranWords } from "./ran.ts";
 import type { ShownCode } from "./read_code.ts";
 import {
   chooseRow,
@@ -25,6 +26,7 @@ import {
   instructionRows,
   marks,
   pointed,
+  ran,
   shareOfFunction,
   whole,
 } from "./state.ts";
@@ -60,6 +62,11 @@ export function AssemblyPane({ of }: { of: ShownCode }): JSX.Element {
             <span role="columnheader" class="number">
               Share
             </span>
+            {ran.value !== null && (
+              <span role="columnheader" class="number ran" title="How often it ran, by the branches of samples">
+                Ran
+              </span>
+            )}
             <span role="columnheader">Address</span>
             {codeBytes.value === "shown" && <span role="columnheader">Bytes</span>}
             <span role="columnheader">Instruction</span>
@@ -87,6 +94,11 @@ function Cells({ listing, at }: { listing: Listing; at: number }): JSX.Element {
       <span role="gridcell" class={step >= 4 ? "number strong" : "number"}>
         {weight > 0 ? percent(share(weight, whole.value)) : ""}
       </span>
+      {ran.value !== null && (
+        <span role="gridcell" class="number ran" title={ranWords(ran.value, at)}>
+          {(ran.value.times[at] ?? 0) > 0 ? grouped(ran.value.times[at] ?? 0) : ""}
+        </span>
+      )}
       <span role="gridcell" class={`address heat-edge${step > 0 ? ` edge-${step}` : ""}`}>
         {listing.address(at)}
       </span>

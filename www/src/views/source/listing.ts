@@ -21,6 +21,8 @@ export interface Listing {
   /** The same without calls. */
   jumpsTo: Uint32Array;
   address: (at: number) => string;
+  /** The same as blocks between branches have it. */
+  place: (at: number) => bigint;
   /** Empty where it is not known. */
   text: (at: number) => string;
   /** What stands behind it: what it refers to, `  # name "text"`; empty for nothing. */
@@ -140,6 +142,10 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
       const [piece, within] = placeOf(at);
       return piece === undefined ? "" : (piece.startInFile + BigInt(piece.starts[within] ?? 0)).toString(16);
     },
+    place: (at) => {
+      const [piece, within] = placeOf(at);
+      return piece === undefined ? 0n : piece.start + BigInt(piece.starts[within] ?? 0);
+    },
     text: (at) => {
       const [piece, within] = placeOf(at);
       if (piece === undefined) {
@@ -194,6 +200,7 @@ export function listingOfHot({ self, lines: hotLines, instructions }: HotLines):
     functions: [],
     ownFile: files.all.length === 0 ? null : 0,
     address: (at) => rows[at]?.address.replace("0x", "") ?? "",
+    place: (at) => BigInt(rows[at]?.address ?? 0),
     text: (at) => rows[at]?.text ?? "",
     comment: () => "",
     bytes: () => "",

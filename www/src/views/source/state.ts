@@ -1,6 +1,7 @@
 // The function whose code is shown, what the session says of it, and which row is chosen.
 
 import { batch, computed, effect, signal } from "@preact/signals";
+import { ask } from "../../session/ask.ts";
 import type { Session } from "../../session/client.ts";
 import type { FunctionRows, Query, Syntax } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
@@ -9,6 +10,7 @@ import { amendStep } from "../../state/history.ts";
 import { recall, remember } from "../../state/storage.ts";
 import { latest } from "../latest.ts";
 import { LoadedRows } from "../rows/loaded_rows.ts";
+import { blocksOf, hasBranches } from "../sandwich/lines/blocks_state.ts";
 import { isSameFunction, nextHot } from "../sandwich/lines/hot_lines.ts";
 import { share } from "../words.ts";
 import type { Lane, Loop } from "./jumps.ts";
@@ -17,6 +19,8 @@ import type { CodeRow } from "./listing.ts";
 import { codeRows, columnsOf, hottestLine, placeAmong, sourceRows } from "./listing.ts";
 import type { CodeQuestion, ShownCode } from "./read_code.ts";
 import { mergedQuery, readCode } from "./read_code.ts";
+import type { Ran } from "./ran.ts";
+import { ranOf } from "./ran.ts";
 import { findSource, keyOf, sourceTexts } from "./sources.ts";
 
 /** What stands side by side. */
@@ -79,6 +83,9 @@ const answers = latest<CodeQuestion, ShownCode | string>({
   },
 });
 
+/** How often its instructions ran; null where no branches were recorded. */
+export const ran = signal<Ran | null>(null);
+
 /** Asks while the view is in sight; the answer ends it. */
 export function followCode(): () => void {
   const stops = [
@@ -122,6 +129,22 @@ export function followCode(): () => void {
       if (asked !== null && of !== null) {
         findSource(asked, of).catch(() => {});
       }
+    }),
+    effect(() => {
+      const [asked, of, within] = [session.value, shown.value, query.value];
+      if (!hasBranches.value || asked === null || of === null || !of.listing.isWhole) {
+        ran.value = null;
+        return undefined;
+      }
+      return ask(
+        ({ signal: abort }) => blocksOf(asked, within, of.reference, abort, () => {}),
+        (found) => {
+          ran.value = found?.kind === "known" ? ranOf(of.listing, found.of.blocks) : null;
+        },
+        () => {
+          ran.value = null;
+        },
+      );
     }),
   ];
   const before = linesOf.peek();

@@ -107,18 +107,25 @@ export function followBlocks(): () => void {
       return undefined;
     }
     const of = query.value;
-    return ask(({ signal }) => blocksOf(asked, of, reference, signal), tell, fail);
+    return ask(({ signal }) => blocksOf(asked, of, reference, signal, () => tell({ kind: "reading" })), tell, fail);
   });
 }
 
-async function blocksOf(session: Session, query: Query, reference: FunctionRef, signal: AbortSignal): Promise<Blocks | null> {
+/** Reads branches where they are not known, and says that it does. */
+export async function blocksOf(
+  session: Session,
+  query: Query,
+  reference: FunctionRef,
+  signal: AbortSignal,
+  onReading: () => void,
+): Promise<Blocks | null> {
   const asked = (): Promise<BranchBlocks | null> => session.call("branchBlocks", { query, function: reference }, { signal });
   let found = await asked();
   if (found === null) {
     if (!isWanted.peek()) {
       return { kind: "cancelled" };
     }
-    tell({ kind: "reading" });
+    onReading();
     if (!(await read(session, query, signal))) {
       return isWanted.peek() ? null : { kind: "cancelled" };
     }
