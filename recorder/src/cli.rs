@@ -101,6 +101,17 @@ pub enum Command {
     /// Print a link that holds the whole profile
     #[command(before_help = "Example: perftab share perf.data --budget github")]
     Share(ShareArgs),
+    /// Write manual pages and the completions of shells
+    #[command(hide = true, before_help = "Example: perftab help-files /usr/share/perftab")]
+    HelpFiles(HelpFilesArgs),
+}
+
+/// Arguments of `help-files`, for whoever packs perftab.
+#[derive(Debug, Args)]
+pub struct HelpFilesArgs {
+    /// Where man/man1/ and completions/ are written
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
 }
 
 /// What to read.

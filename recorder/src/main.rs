@@ -59,6 +59,7 @@ fn run(command: Command, losses: ExitCode) -> anyhow::Result<ExitCode> {
         Command::Buildid(args) => commands::buildid::run(&args.command),
         Command::Export(args) => commands::export::run(&args),
         Command::Share(args) => commands::share::run(&args),
+        Command::HelpFiles(args) => commands::help_files::run(&args),
     }?;
     Ok(match outcome {
         Outcome::Complete => ExitCode::SUCCESS,

@@ -7,6 +7,7 @@
 
 mod bench;
 mod demo;
+mod dist;
 mod finish;
 mod fixtures;
 mod guest_kernel;
@@ -36,6 +37,8 @@ enum Command {
     Build(page::BuildCommand),
     /// Build what a static host serves, without the binary
     Site(page::BuildCommand),
+    /// Build what users download: a static binary, its manual, its debug file
+    Dist(dist::DistOptions),
     /// Install what tests need and run all of them
     Test(test::TestOptions),
     /// Record a real workload and show it
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Site(options) => {
             page::site(options.finish, &options.options).map(|_| ExitCode::SUCCESS)
         }
+        Command::Dist(options) => dist::dist(&options).map(|()| ExitCode::SUCCESS),
         Command::Test(options) => test::test(&options),
         Command::Demo(options) => demo::demo(&options).map(|()| ExitCode::SUCCESS),
         Command::Bench(options) => bench::bench(&options).map(|()| ExitCode::SUCCESS),

@@ -83,13 +83,16 @@ pub fn build_binary(finish: Finish) -> Result<PathBuf> {
             .args(["--locked", "--package=perftab", "--profile"])
             .arg(profile))
     })?;
-    // Not `target("release")`: Cargo may have been told to build elsewhere.
-    let metadata = output(steps::cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    let built_to = metadata["target_directory"].as_str().context("cargo metadata")?;
-    let binary = Path::new(built_to).join(folder).join("perftab");
+    let binary = built_to()?.join(folder).join("perftab");
     println!("    {}", binary.display());
     Ok(binary)
+}
+
+/// The folder that Cargo builds to, which it may have been told to have elsewhere than in `target`.
+pub fn built_to() -> Result<PathBuf> {
+    let metadata = output(steps::cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    Ok(metadata["target_directory"].as_str().context("cargo metadata")?.into())
 }
 
 /// TypeScript, strict. One run for each world: page, worker and tests have different globals.

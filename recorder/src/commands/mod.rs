@@ -6,6 +6,7 @@ pub mod diff;
 mod doubts;
 pub mod export;
 mod filter;
+pub mod help_files;
 pub mod info;
 pub mod report;
 pub mod script;

@@ -575,3 +575,23 @@ fn a_stripped_file_has_no_symbols_and_says_where_they_are() {
     let text = String::from_utf8(text).expect("UTF-8");
     assert!(text.lines().any(|line| line.contains(&ID[..8])), "{text}");
 }
+
+/// Whoever packs perftab puts these in place: a manual page for each command, and what shells complete.
+#[test]
+fn help_files_are_of_every_command() {
+    let folder = TestFolder::new();
+    let written = Command::new(perftab_binary()).arg("help-files").arg(&*folder).ended().unwrap();
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    let help = Command::new(perftab_binary()).arg("--help").ended().unwrap().stdout;
+    let help = String::from_utf8(help).unwrap();
+    let commands = help.split("Commands:").nth(1).expect("commands").split("\n\n").next().unwrap();
+    let names: Vec<&str> =
+        commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() > 5, "{help}");
+    let bash = fs::read_to_string(folder.join("completions/perftab.bash")).unwrap();
+    for name in names {
+        let page = fs::read_to_string(folder.join(format!("man/man1/perftab-{name}.1"))).unwrap();
+        assert!(page.contains(".SH OPTIONS"), "{name}");
+        assert!(bash.contains(&format!("perftab,{name})")), "{name}");
+    }
+}

@@ -14,7 +14,11 @@ pub fn is_there(need: Need) -> bool {
         Need::Node => node_version().is_some_and(|major| major >= 18),
         Need::Node20 => node_version().is_some_and(|major| major >= 20),
         Need::Npm => have("npm"),
-        Need::WasmStd => has_wasm_std(),
+        Need::WasmStd => has_std("wasm32-unknown-unknown"),
+        Need::MuslX86Std => has_std("x86_64-unknown-linux-musl"),
+        Need::MuslArmStd => has_std("aarch64-unknown-linux-musl"),
+        Need::CcForX86 => have("x86_64-linux-gnu-gcc"),
+        Need::CcForArm => have("aarch64-linux-gnu-gcc"),
         Need::RustWeb => installed("rustc-web") && installed("rust-web-src"),
         Need::Rustfmt => starts(Command::new("cargo").args(["fmt", "--version"])),
         Need::Clippy => starts(Command::new("cargo").args(["clippy", "--version"])),
@@ -64,10 +68,10 @@ fn node_version() -> Option<u32> {
     version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
-fn has_wasm_std() -> bool {
+fn has_std(triple: &str) -> bool {
     let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]));
     sysroot.is_ok_and(|sysroot| {
-        Path::new(sysroot.trim_end()).join("lib/rustlib/wasm32-unknown-unknown").is_dir()
+        Path::new(sysroot.trim_end()).join("lib/rustlib").join(triple).is_dir()
     })
 }
 
