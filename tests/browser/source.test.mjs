@@ -228,6 +228,13 @@ describe("source and assembly", () => {
     await page.keyboard.press("ArrowRight");
     await eventually(async () => assert.equal((await side.boundingBox()).width, before + 16));
     assert.equal(await page.evaluate(() => localStorage.getItem("perftab.sourceFunctionsWidth")), String(before + 16));
+    const assemblyPane = page.getByRole("region", { name: "Assembly" });
+    const usual = (await assemblyPane.boundingBox()).width;
+    await page.getByRole("separator", { name: "Width of the assembly" }).focus();
+    await page.keyboard.press("ArrowLeft");
+    await eventually(async () => assert.equal((await assemblyPane.boundingBox()).width, usual + 16));
+    await page.getByRole("separator", { name: "Width of the assembly" }).dblclick();
+    await eventually(async () => assert.equal((await assemblyPane.boundingBox()).width, usual));
     await page.getByRole("separator", { name: "Width of the functions" }).dblclick();
     await eventually(async () => assert.equal((await side.boundingBox()).width, before));
     await lines(page).focus();

@@ -1,11 +1,14 @@
 // Instructions with what ended in each, below the function that they are of, inlined or not.
 
 import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
 import { Word } from "../../session/highlight.ts";
 import type { SandwichFacts } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
 import { dsos, event } from "../../state/app.ts";
 import { count as grouped, counted, percent } from "../../state/format.ts";
+import { Splitter } from "../../shell/Splitter.tsx";
+import { KeptWidth } from "../kept_width.ts";
 import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
 import { heatStep } from "../sandwich/lines/hot_lines.ts";
 import { withoutCode } from "../sandwich/lines/lines_pane.tsx";
@@ -25,16 +28,38 @@ import {
   enterRow,
   instructionRows,
   marks,
+  panes,
   pointed,
   ran,
   shareOfFunction,
   whole,
 } from "./state.ts";
 
+/** Beside a source; until somebody moves its edge, it is as wide as instructions of usual length. */
+const width = new KeptWidth("sourceAssemblyWidth", { least: 280, usual: 486, most: 1600 });
+
 export function AssemblyPane({ of }: { of: ShownCode }): JSX.Element {
   const { listing, facts } = of;
+  const pane = useRef<HTMLElement>(null);
+  const isBeside = panes.value === "both";
+  const isUsual = !isBeside || width.value === width.usual;
   return (
-    <section class="code-pane assembly-pane" aria-label="Assembly">
+    <section
+      class="code-pane assembly-pane"
+      aria-label="Assembly"
+      ref={pane}
+      style={isUsual ? {} : { flex: `0 1 ${width.value}px`, maxWidth: "none" }}
+    >
+      {isBeside && (
+        <Splitter
+          label="Width of the assembly"
+          edge="left"
+          size={() => pane.current?.offsetWidth ?? width.usual}
+          least={width.least}
+          most={width.most}
+          onResize={width.onResize}
+        />
+      )}
       <header class="part-head">
         <h3>{listing.isWhole ? "Assembly" : "Hot instructions"}</h3>
         <Words />
