@@ -35,7 +35,7 @@ pub use perftab_views::functions::{FunctionKey, FunctionOrder, SortDirection};
 pub use perftab_views::grouped::GroupBy;
 pub use perftab_views::heat_map::{HeatMap, HeatRequest};
 pub use perftab_views::label::mark;
-pub use perftab_views::place_texts::PlaceTexts;
+pub use perftab_views::place_texts::{PlaceTexts, TextCheck};
 pub use perftab_views::search::Pattern;
 pub use perftab_views::time_order::TimeOrder;
 pub use perftab_views::timeline::{KINDS, Timeline, TimelineRequest};

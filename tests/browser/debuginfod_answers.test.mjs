@@ -416,7 +416,7 @@ describe("a debuginfod asked by the page itself", () => {
       const field = dialog.getByRole("textbox");
       assert.equal(await field.inputValue(), `https://${server}/`);
       assert.ok(await field.evaluate((it) => it === document.activeElement));
-      const sees = `${server} is asked for ${missing} build-ids. It also sees your IP address. Nothing else from the profile is sent.`;
+      const sees = `${server} is asked for ${missing} build-ids. It also sees your IP address. When you look at code, its source files are asked for by their paths, too. Nothing else from the profile is sent.`;
       await dialog.getByText(sees, { exact: true }).waitFor();
       const command = `DEBUGINFOD_URLS=https://${server} perftab view tides.perf.data`;
       await dialog.getByText(command, { exact: true }).waitFor();

@@ -1,9 +1,11 @@
 // Source and assembly: from a hot function to the line and to the instruction, over a real recording.
 import assert from "node:assert/strict";
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { describe } from "node:test";
-import { Parts, run, tidesSource } from "./recording.mjs";
+import { Parts, isInstalled, run, tidesSource } from "./recording.mjs";
 import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
 import { QUERY, Tab, axe } from "./tab.mjs";
 
@@ -74,6 +76,13 @@ const list = (page) => page.getByRole("grid", { name: "Functions by self" });
 async function choose({ page }, name) {
   await list(page).locator(".row:not(.loading)", { hasText: name }).first().click();
   await page.getByRole("grid", { name: `Instructions of ${name}` }).waitFor();
+}
+
+/** The line that is chosen is that of a file. */
+async function isOf(page, path) {
+  const selected = lines(page).locator(".row.selected");
+  const line = Number(await selected.locator(".line").innerText());
+  assert.equal((await selected.locator(".code").innerText()).trim(), readFileSync(path, "utf8").split("\n")[line - 1].trim());
 }
 
 /** What the worker says of the code of a function. */
@@ -415,9 +424,7 @@ describe("source and assembly", () => {
     const { page } = tab;
     await choose(tab, "rolling_sea");
     await page.locator(".part-head", { hasText: `checked against the MD5 in the debug information: ${source}` }).waitFor();
-    const selected = lines(page).locator(".row.selected");
-    const line = Number(await selected.locator(".line").innerText());
-    assert.equal((await selected.locator(".code").innerText()).trim(), readFileSync(source, "utf8").split("\n")[line - 1].trim());
+    await isOf(page, source);
     await tab.close();
   });
 
@@ -468,13 +475,167 @@ describe("source and assembly", () => {
     { tier: "all" },
   );
 
+  scene("a45 a page without perftab view asks debuginfod for sources once the user has agreed", async () => {
+    const readable = { "access-control-allow-origin": "*" };
+    const [id] = /[0-9a-f]{40}/.exec(run("readelf", ["-n", program]));
+    const asked = [];
+    const serve = async (answer) => {
+      const server = createServer((request, response) => {
+        asked.push([server.address().port, request.url]);
+        answer(response);
+      });
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      return server;
+    };
+    const servers = [
+      await serve((response) => response.writeHead(200).end(readFileSync(source))),
+      await serve((response) => response.writeHead(404, readable).end()),
+      await serve((response) => response.writeHead(200, readable).end(readFileSync(edited))),
+      await serve((response) => response.writeHead(200, readable).end(readFileSync(source))),
+    ];
+    const [locked, empty, other, good] = servers.map((server) => `127.0.0.1:${server.address().port}`);
+    try {
+      const tab = await open();
+      const { page } = tab;
+      await choose(tab, "rolling_sea");
+      const note = page.locator(".source-note");
+      const agree = async (hosts) => {
+        await note.getByRole("button", { name: "Ask debuginfod…" }).click();
+        const dialog = page.getByRole("dialog", { name: "Fetch from debuginfod" });
+        await dialog.getByRole("textbox").fill(hosts.map((host) => `http://${host}`).join(" "));
+        await dialog.getByText("asked for source files").waitFor();
+        await dialog.getByRole("button", { name: "Ask", exact: true }).click();
+      };
+      await note.filter({ hasText: "drop that file here" }).waitFor();
+      assert.deepEqual(asked, []);
+      await agree([locked, empty]);
+      await note.filter({ hasText: `${locked} does not let web pages read its answers` }).waitFor();
+      await note.filter({ hasText: `${empty} does not have it` }).waitFor();
+      await page
+        .locator(".status-network", { hasText: `Sent 1 build-id and 1 path of a source to ${locked}, ${empty}` })
+        .waitFor();
+      await agree([other]);
+      await note.filter({ hasText: `${other}: not the file that was compiled` }).waitFor();
+      assert.ok(!(await lines(page).innerText()).includes("settle_foam("), "nothing of it is shown");
+      await agree([other, good]);
+      await page.locator(".part-head", { hasText: `checked against the MD5 in the debug information: ${good}` }).waitFor();
+      await isOf(page, source);
+      const of = asked.filter(([, path]) => path !== "/");
+      assert.deepEqual([...new Set(of.map(([, path]) => path))], [`/buildid/${id}/source${source}`]);
+      // The console names requests that failed.
+      tab.browser.errors.length = 0;
+      await tab.close();
+    } finally {
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+    }
+  });
+
+  if (isInstalled("clang")) {
+    scene(
+      "a45 source that the compiler put into the debug information needs no file",
+      async () => {
+        const [text, built] = [parts.path("inside", "tides.c"), parts.path("inside", "inside")];
+        copyFileSync(tidesSource, text);
+        const flags = ["-O2", "-gdwarf-5", "-gembed-source", "-fno-omit-frame-pointer", "-Wl,--build-id=sha1"];
+        run("clang", [...flags, "-o", built, text]);
+        const recorded = parts.record("inside.perf.data", ["-F", "4999"], [built, "30"]);
+        const tab = await Tab.open(`${host}#s2&view=source`);
+        const { page } = tab;
+        await tab.drop(recorded, built);
+        await page.locator(".file-name", { hasText: "inside.perf.data" }).waitFor();
+        await tab.status("inside", "matched");
+        await choose(tab, "rolling_sea");
+        await page.locator(".part-head", { hasText: /MD5 in the debug information: the debug information$/ }).waitFor();
+        await isOf(page, tidesSource);
+        await tab.close();
+      },
+      { tier: "all" },
+    );
+  }
+
+  scene("a45 a link that the page makes tells the lines and instructions that are ticked, with their mark", async () => {
+    const tab = await open();
+    const { page } = tab;
+    await choose(tab, "rolling_sea");
+    const { pieces } = await listed(tab, "rolling_sea");
+    const [piece] = pieces;
+    const instructions = Array.from(piece.starts, (_, at) => {
+      const name = piece.target[at] === 0xffffffff ? "" : textAt(piece.targets, piece.target[at]);
+      return `${textAt(piece.instructions, at)}${name === "" ? "" : ` <${name}>`}`;
+    });
+    const dialog = page.getByRole("dialog", { name: "Share this profile" });
+    /** The link that says what the dialog says now. */
+    const made = async () => {
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      await dialog.getByRole("button", { name: "Copy link" }).and(dialog.locator(":enabled")).waitFor();
+      return dialog.getByRole("textbox", { name: "The link" }).innerText();
+    };
+    /** The texts of a part that the command line reads in it. */
+    const textsIn = (link, part) => {
+      const file = parts.path("texts.txt");
+      parts.perftab("share", link, "--list-texts", "--include", "source,assembly", "--no-local", "-o", file);
+      const texts = readFileSync(file, "utf8").split("\n");
+      rmSync(file);
+      return texts.flatMap((line) => (line.startsWith(`${part}\t`) ? [line.slice(part.length + 1).trim()] : []));
+    };
+    const own = readFileSync(source, "utf8")
+      .split("\n")
+      .map((line) => line.trim());
+    const has = (link) => [
+      textsIn(link, "source").some((text) => own.includes(text)),
+      textsIn(link, "assembly").some((text) => instructions.includes(text)),
+    ];
+
+    await tab.drop(edited);
+    await page.getByRole("note").filter({ hasText: "not the file that was compiled" }).waitFor();
+    await page.keyboard.press("Control+s");
+    const bare = await made();
+    assert.deepEqual([textsIn(bare, "source"), textsIn(bare, "assembly")], [[], []], "nothing is told unasked");
+    await dialog.getByRole("checkbox", { name: /^Text of hot source lines/ }).check();
+    await dialog.getByRole("note").filter({ hasText: "No source text is at hand" }).waitFor();
+    await dialog.getByRole("checkbox", { name: /^Text of hot instructions/ }).check();
+    const refused = await made();
+    assert.ok(has(refused)[1]);
+    assert.deepEqual(textsIn(refused, "source"), [], "what is refused is told to nobody");
+    await page.keyboard.press("Escape");
+    await tab.drop(source);
+    await page.locator(".part-head", { hasText: "checked against the MD5" }).waitFor();
+    await page.keyboard.press("Control+s");
+    const link = await made();
+    assert.deepEqual(has(link), [true, true]);
+    await dialog.getByRole("checkbox", { name: /^Text of hot source lines/ }).uncheck();
+    const without = await made();
+    assert.deepEqual(has(without), [false, true], "each by its own tick");
+    await dialog.getByRole("checkbox", { name: /^Text of hot source lines/ }).check();
+    await tab.picture("a45-share");
+    await tab.close();
+
+    const fresh = await Tab.open(`${host}${link.slice(link.indexOf("#"))}&s2&view=source`, { offline: true });
+    await choose(fresh, "rolling_sea");
+    await fresh.page.locator(".part-head", { hasText: "checked by the sender against the MD5" }).waitFor();
+    const shown = await lines(fresh.page)
+      .locator(".row")
+      .evaluateAll((rows) => rows.map((row) => [row.querySelector(".line")?.innerText, row.querySelector(".code")?.innerText]));
+    const told = shown.filter(([, text]) => text);
+    assert.ok(told.length > 0, JSON.stringify(shown));
+    for (const [line, code] of told) assert.equal(code.trim(), own[line - 1].replaceAll("\t", "    "), line);
+    const codes = await assembly(fresh.page).locator(".row .code").allInnerTexts();
+    assert.ok(codes.filter(Boolean).length > 0);
+    for (const code of codes.filter(Boolean)) assert.ok(instructions.includes(code), code);
+    assert.deepEqual(fresh.refused, []);
+    await fresh.close();
+  });
+
   scene("a45 a link shows the lines and instructions that it tells", async () => {
     const file = parts.path("told.txt");
     parts.perftab("share", recording, "--include", "source,assembly", "--times", "none", "--base", host, "-o", file);
     const tab = await Tab.open(`${readFileSync(file, "utf8").trim()}&s2&view=source`);
-    await tab.opened().catch(() => {});
     const { page } = tab;
     await choose(tab, "rolling_sea");
+    await page.locator(".part-head", { hasText: "checked by the sender against the MD5" }).waitFor();
     const text = readFileSync(source, "utf8").split("\n");
     const shown = await lines(page)
       .locator(".row")

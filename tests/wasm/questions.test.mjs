@@ -70,6 +70,11 @@ const questions = [
   ["heatCell", { query, start: 0, end: 1e9 }, (it) => it !== null],
   ["marks", { start: 0, end: 1e12 }, (it) => it.time.length === it.text.length],
   ["rangePreview", { query, range: { start: 0, end: 1e9, side: "inside" }, window }, (it) => it.depths > 0],
+  [
+    "hotPlaces",
+    { options: { characters: 4000 } },
+    (it) => it.address instanceof BigUint64Array && it.line.length === it.address.length && it.files.length > 0,
+  ],
   ["share", { options: { characters: 4000 } }, (it) => it.payload.startsWith("p1.")],
   ["exportContents", { requests: [] }, (it) => it.length === 0],
   ["exportSize", { request: { format: "collapsed", query, events: "one", name: "x" } }, (it) => it > 0],

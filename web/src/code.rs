@@ -1,14 +1,16 @@
 //! The code of functions, for whoever shows it as instructions. Another module decodes it (`web/listing`): this one says
 //! what its bytes are, what they were made of and what ended in them.
 
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
-use js_sys::{Array, Float64Array, Object, Uint8Array, Uint32Array};
+use js_sys::{Array, BigUint64Array, Float64Array, Object, Uint8Array, Uint32Array};
 use perftab_core::session::{Amount, AnnotatedCode, DecodedCode};
-use perftab_core::{DataReference, DsoId, ReferenceWay, Svma};
+use perftab_core::{DataReference, DsoId, ReferenceWay, Svma, TextCheck};
 use perftab_perfdata::map::Map;
 use wasm_bindgen::prelude::*;
 
+use crate::Session;
 use crate::columns::{NONE, add, add_texts, object};
 use crate::images::Images;
 
@@ -38,10 +40,11 @@ export interface AnnotatedCode {
   samples: number;
   weight: number;
   files: TextColumn;
-  /** By file: MD5 of what was compiled, 16 bytes, where debug information has it. */
+  /** By file: MD5 of what was compiled, 16 bytes, where debug information has it; and where code begins that is of it. */
   md5s: (Uint8Array | null)[];
   /** The one that the function itself stands in. */
   ownFile: number;
+  fileAddresses: BigUint64Array;
   /** Functions that are inlined. */
   functions: TextColumn;
   /** By instruction; line 0 for none. */
@@ -109,6 +112,8 @@ impl Images {
         let columns = object_of(&annotated);
         let md5s: Array = annotated.files.iter().map(md5).collect();
         add(&columns, "md5s", md5s);
+        let places: Vec<u64> = annotated.files.iter().map(|(_, address)| *address).collect();
+        add(&columns, "fileAddresses", BigUint64Array::from(places.as_slice()));
         let name = |&target: &u64| match target {
             NO_TARGET => None,
             target => self.0.name_in_file(dso, Svma(target)),
@@ -122,6 +127,79 @@ impl Images {
         let referred: Vec<Option<String>> = references.iter().zip(ways).map(referred).collect();
         add_texts(&columns, "references", referred.iter().map(|it| it.as_deref().unwrap_or("")));
         columns
+    }
+}
+
+/// What is read of single places.
+#[wasm_bindgen]
+impl Images {
+    /// What covers an address in the file's own addresses, as disassemblies write it.
+    #[wasm_bindgen(js_name = nameInFile)]
+    pub fn name_in_file(&self, dso: u32, address: u64) -> Option<String> {
+        self.0.name_in_file(DsoId(dso), Svma(address))
+    }
+
+    /// An address of a DSO in the file's own addresses.
+    #[wasm_bindgen(js_name = addressInFile)]
+    pub fn address_in_file(&self, dso: u32, address: u64) -> Option<u64> {
+        let place = self.0.function_place(DsoId(dso), address)?;
+        place.start_in_file.0.checked_add(address.checked_sub(place.start)?)
+    }
+
+    /// What the compiler noted as MD5 of a source file for code at these addresses: each sum once, and null if it noted
+    /// none for some.
+    #[wasm_bindgen(js_name = sourceSums, unchecked_return_type = "(Uint8Array | null)[]")]
+    pub fn source_sums(&self, dso: u32, path: &str, addresses: &[u64]) -> Array {
+        let mut sums: Vec<Option<[u8; 16]>> = Vec::new();
+        for &address in addresses {
+            let sum = self.0.source_md5(DsoId(dso), address, path);
+            if !sums.contains(&sum) {
+                sums.push(sum);
+            }
+        }
+        let sum = |sum: &Option<[u8; 16]>| match sum {
+            Some(sum) => Uint8Array::from(sum.as_slice()).into(),
+            None => JsValue::NULL,
+        };
+        sums.iter().map(sum).collect()
+    }
+
+    /// The text of the source file of this path for code at an address, where the compiler put it into debug information.
+    #[wasm_bindgen(js_name = embeddedSource)]
+    pub fn embedded_source(&self, dso: u32, path: &str, address: u64) -> Option<Vec<u8>> {
+        self.0.embedded_source(DsoId(dso), address, path)
+    }
+}
+
+/// What stands at hot places, for links.
+#[wasm_bindgen]
+impl Session {
+    /// Forgets what was read, before it is read anew: what a link brought stays.
+    #[wasm_bindgen(js_name = beginPlaceTexts)]
+    pub fn begin_place_texts(&mut self) {
+        self.0.begin_place_texts();
+    }
+
+    /// Takes in lines of a source file, by its path as debug information has it; `check` is a `TextCheck`.
+    #[wasm_bindgen(js_name = tellLines)]
+    pub fn tell_lines(
+        &mut self,
+        path: &str,
+        #[wasm_bindgen(unchecked_param_type = "TextCheck")] check: &str,
+        lines: &[u32],
+        texts: Vec<String>,
+    ) {
+        let check = TextCheck::from_name(check).unwrap_or_default();
+        let lines = lines.iter().zip(&texts);
+        let known = lines.filter_map(|(&line, text)| Some((NonZeroU32::new(line)?, &**text)));
+        self.0.tell_lines(path, check, known);
+    }
+
+    /// Takes in instructions at addresses of a DSO, as frames have them; empty ones are not known.
+    #[wasm_bindgen(js_name = tellInstructions)]
+    pub fn tell_instructions(&mut self, dso: u32, addresses: &[u64], texts: Vec<String>) {
+        let texts = texts.iter().map(|text| &**text);
+        self.0.tell_instructions(DsoId(dso), addresses.iter().copied().zip(texts));
     }
 }
 

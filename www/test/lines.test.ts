@@ -20,6 +20,7 @@ const line = (number: number | null, weight: number): HotLine => ({
   weight,
   inlined: nothing,
   text: null,
+  check: "unknown",
 });
 const instruction = (address: string, lineRow: number | null, weight: number): HotInstruction => ({
   address,

@@ -45,6 +45,7 @@ function piece(startInFile: bigint): CodePiece {
     files: column("/src/sea.c", "/src/swell.h"),
     md5s: [null, Uint8Array.of(1, 2)],
     ownFile: 0,
+    fileAddresses: BigUint64Array.of(0x10n, 0x14n),
     functions: column("swell"),
     inlined: Uint32Array.of(NONE, 0, 0, NONE),
     file: Uint32Array.of(0, 1, 1, 0),
@@ -117,8 +118,8 @@ test("what a link tells is a listing of hot rows", () => {
   const hot: HotLines = {
     self: { samples: 3, weight: 30 },
     lines: [
-      { file: "/src/sea.c", line: 7, samples: 2, weight: 20, inlined: nothing, text: "  go();" },
-      { file: null, line: null, samples: 1, weight: 10, inlined: nothing, text: null },
+      { file: "/src/sea.c", line: 7, samples: 2, weight: 20, inlined: nothing, text: "  go();", check: "checked" },
+      { file: null, line: null, samples: 1, weight: 10, inlined: nothing, text: null, check: "unknown" },
     ],
     instructions: [
       { address: "0x10", line: 7, lineRow: 0, samples: 2, weight: 20, inlined: nothing, text: "call 0x20" },
@@ -130,6 +131,7 @@ test("what a link tells is a listing of hot rows", () => {
   const told = listingOfHot(hot);
   assert.deepEqual([told.address(0), told.text(0), told.line[0], told.file[0]], ["10", "call 0x20", 7, 0]);
   assert.deepEqual([told.address(1), told.text(1), told.line[1], told.file[1]], ["18", "", 0, NONE]);
+  assert.equal(told.files[0]?.told, "checked");
   assert.deepEqual(
     codeRows(told, new Set()).map(({ kind }) => kind),
     ["instruction", "instruction"],

@@ -220,6 +220,11 @@ impl Symbols {
         self.texts.get(StringId(id.0.get() - 1))
     }
 
+    /// The file of a path, as debug information has it, if there is one.
+    pub fn known_file(&self, path: &str) -> Option<FileId> {
+        Some(FileId(NonZeroU32::MIN.saturating_add(self.texts.find(path)?.0)))
+    }
+
     /// The frames of a DSO, in ascending order of address.
     pub(super) fn frames_of(&self, profile: &Profile, dso: DsoId) -> &[FrameId] {
         self.frames.by_address(profile, dso)

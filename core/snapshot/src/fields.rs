@@ -88,6 +88,7 @@ fields! {
     DsoMappings Numbers,
     WarningSamples Numbers,
     About Texts,
+    HeatChecks Numbers,
 }
 
 /// What a stream consists of, and what its parts are guessed from.

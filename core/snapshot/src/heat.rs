@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use perftab_names::{FileId, FunctionId, Symbols};
 use perftab_profile::{DsoId, Profile};
 use perftab_views::hot_lines::{KnownFunction, KnownHeat, KnownPlace, SourceLine};
-use perftab_views::place_texts::PlaceTexts;
+use perftab_views::place_texts::{PlaceTexts, TextCheck};
 use perftab_views::weights::Sum;
 
 use super::codes;
@@ -31,12 +31,13 @@ pub(super) fn read_heat(
     let all: usize = counted.iter().map(|&(_, count)| count).sum();
     // Each has a sum for each event, and few bytes make many events.
     at_most(MAX_NODES, (counted.len() + all).saturating_mul(units.len()))?;
-    let mut places = read_places(read, symbols, all)?;
+    let (files, mut places) = read_places(read, symbols, all)?;
     let dsos = counted.iter().flat_map(|&(id, count)| {
         let dso = symbols.function(id).dso;
         std::iter::repeat_n(dso, count)
     });
-    let texts = read_texts(read, dsos.zip(&places))?;
+    let mut texts = read_texts(read, dsos.zip(&places))?;
+    read_checks(read, &files, &mut texts)?;
     for (event, &Unit { unit, is_regular }) in units.iter().enumerate() {
         for place in &mut places {
             let samples = read.number(Field::HeatCounts)?;
@@ -88,12 +89,12 @@ fn read_functions(
     Ok(counted)
 }
 
-/// Places of all functions, without sums.
+/// Places of all functions, without sums, and their files.
 fn read_places(
     read: &mut Reader<'_>,
     symbols: &mut Symbols,
     count: usize,
-) -> Result<Vec<KnownPlace>, SnapshotError> {
+) -> Result<(Vec<FileId>, Vec<KnownPlace>), SnapshotError> {
     let mut files: Vec<FileId> = Vec::new();
     while read.left(Field::HeatFiles) > 0 {
         at_most(MAX_HOT_PLACES, files.len())?;
@@ -127,7 +128,23 @@ fn read_places(
             sums: Vec::new(),
         });
     }
-    Ok(places)
+    Ok((files, places))
+}
+
+/// What speaks for the text of each file, if that is told.
+fn read_checks(
+    read: &mut Reader<'_>,
+    files: &[FileId],
+    texts: &mut PlaceTexts,
+) -> Result<(), SnapshotError> {
+    if read.left(Field::HeatChecks) == 0 {
+        return Ok(());
+    }
+    for &file in files {
+        let check = TextCheck::ALL.get(usize::from(read.byte(Field::HeatChecks)?));
+        texts.add_check(file, check.copied().unwrap_or_default());
+    }
+    Ok(())
 }
 
 /// What stands at places, in the order in which they come: at each line once, at each address.

@@ -209,8 +209,10 @@ fn lines_and_addresses_are_told_by_themselves() {
 fn texts(profile: &Profile, symbols: &Symbols, facts: &Facts) -> BTreeSet<String> {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let lines = facts.texts.lines();
-    let lines =
-        lines.map(|(file, line, text)| format!("{} {line} {text}", name(symbols.file(file))));
+    let lines = lines.map(|(file, line, text)| {
+        let check = facts.texts.check(file);
+        format!("{} {line} {check:?} {text}", name(symbols.file(file)))
+    });
     let instructions = facts.texts.instructions().map(|(dso, address, text)| {
         format!("{} {address:x} {text}", name(&profile.dsos.get(dso).path))
     });
@@ -274,9 +276,10 @@ fn made_places(made: &RandomProfile) -> Vec<String> {
                 let own = made.facts.texts.lines();
                 let mut own = own
                     .filter(|(file, line, _)| made.symbols.file(*file) == path && *line == number);
-                places.extend(
-                    own.next().map(|(_, _, text)| format!("{} {number} {text}", name(path))),
-                );
+                places.extend(own.next().map(|(file, _, text)| {
+                    let check = made.facts.texts.check(file);
+                    format!("{} {number} {check:?} {text}", name(path))
+                }));
             }
         }
     }

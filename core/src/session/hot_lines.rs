@@ -10,6 +10,7 @@ use perftab_profile::DsoId;
 use perftab_views::column::{BigUint64Array, Float64Array};
 use perftab_views::function_ref::{FunctionRef, HexAddress};
 use perftab_views::hot_lines::{self, Heat, Instruction, SourceLine};
+use perftab_views::place_texts::TextCheck;
 use perftab_views::weights::Sum;
 use perftab_views::{Direction, Inlines, Query, serialize_weight};
 use serde::Serialize;
@@ -71,6 +72,8 @@ pub struct HotLine {
     pub inlined: Amount,
     /// What stands there, if that is known.
     pub text: Option<String>,
+    /// What speaks for that.
+    pub check: TextCheck,
 }
 
 /// An instruction.
@@ -234,6 +237,7 @@ impl Session {
             weight: heat.all.weight,
             inlined: Amount::of(heat.inlined),
             text: self.facts.texts.line(at).map(shown),
+            check: at.file.map_or(TextCheck::Unknown, |file| self.facts.texts.check(file)),
         }
     }
 }

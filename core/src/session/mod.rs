@@ -61,6 +61,7 @@ use perftab_profile::ingest::{Ingested, RecordCompression};
 use perftab_profile::{DsoId, EmbeddedSymbols, Profile};
 use perftab_snapshot::{Facts, Fidelity};
 use perftab_views::coverage::{FrameUses, Uses};
+use perftab_views::place_texts::PlaceTexts;
 
 pub use perftab_images::{AdmittedFile, NotUsed, OfferReport, OfferStep, UsedFile};
 pub use perftab_profile::ingest::{
@@ -101,6 +102,7 @@ pub use names::NamingProgress;
 pub use occurrence::OccurrenceRequest;
 pub use opening::{Opening, OpeningProgress, PackedForm, Packing, UnpackAhead, WantedBytes};
 pub use perftab_views::build::TreeDetail;
+pub use place_texts::HotPlaceRows;
 pub use questions::{Answer, Arguments, Asked, ComparedAnswer, ComparedQuestion, Question};
 pub use ranges::RangePreview;
 pub use recorded_files::{RecordedFile, RecordedFiles, RecordedInode};
@@ -163,6 +165,8 @@ pub struct Session {
     distances: Map<u32, u64>,
     /// What links are made of, if any were asked for.
     link_cache: share::LinkCache,
+    /// What stands at lines and instructions by a link, once a host has read more.
+    brought_texts: Option<PlaceTexts>,
     /// Changes whenever names do; ids of call nodes are of one generation.
     generation: u32,
 }
@@ -213,6 +217,7 @@ impl Session {
             ranges: ranges::Ranges::default(),
             times: times::Times::default(),
             link_cache: share::LinkCache::default(),
+            brought_texts: None,
             generation: 0,
         };
         for symbols in embedded {

@@ -34,9 +34,9 @@ use crate::session::{
     AccessRows, BranchBlocks, CallNodeAround, CallNodeDetail, CallTreeRows, ChangeRows,
     ChangesRequest, CodeHeatRows, CompareSearch, CompareView, ComparedDetail, ComparedTreeRows,
     ComparedTrees, Coverage, DrawnComparison, DrawnGraph, DrawnTimeOrder, DsoPairRow, DsoRow,
-    ExportContents, FilteredCoverage, FlameWindow, FunctionRows, HotLine, HotLines, MarkRows,
-    OccurrenceRequest, Place, ProfileInfo, SandwichFacts, ScanStep, SearchResult, Session,
-    SharedLink, SideTotal, TimeWindow, TreeDetail,
+    ExportContents, FilteredCoverage, FlameWindow, FunctionRows, HotLine, HotLines, HotPlaceRows,
+    MarkRows, OccurrenceRequest, Place, ProfileInfo, SandwichFacts, ScanStep, SearchResult,
+    Session, SharedLink, SideTotal, TimeWindow, TreeDetail,
 };
 
 /// What is asked with a question, as a host has it.
@@ -201,6 +201,8 @@ questions! {
     /// first. Its root is the call node that `window.root` is in `query`; its call nodes are of no tree. Totals are
     /// exact, but what is narrow in the whole recording is left to its caller.
     RangePreview { query: Query, range: TimeRange, window: FlameWindow } -> DrawnGraph;
+    /// Where samples ended that a link with these options can tell of.
+    HotPlaces { options: ShareOptions } -> HotPlaceRows;
     /// A link's payload, and what it holds.
     Share { options: ShareOptions } -> SharedLink;
     /// What files of other tools keep of this profile, and what they cannot hold: for each of several.
@@ -369,6 +371,7 @@ fn trees(question: &Question) -> Vec<(Query, TreeDetail)> {
         | Tasks { .. }
         | Marks { .. }
         | RangePreview { .. }
+        | HotPlaces { .. }
         | Share { .. }
         | ExportContents { .. }
         | ExportSize { .. }
@@ -503,6 +506,15 @@ fn begin(session: &mut Session, question: &Question) -> Begun {
         }
         RangePreview { query, range, window } => {
             return preview(query.clone(), *range, window.clone());
+        }
+        HotPlaces { options } => {
+            let options = options.clone();
+            return in_steps(move |session, rows| match session.hot_places(&options, rows) {
+                Some(places) => {
+                    ScanStep::Done(Ok(Answer::HotPlaces(session.hot_place_rows(&places))))
+                }
+                None => ScanStep::More { done: 0, total: 1 },
+            });
         }
         Share { options } => {
             let mut work = session.begin_share(options.clone());

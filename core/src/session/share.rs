@@ -132,6 +132,7 @@ impl Session {
             ranges: Default::default(),
             times: Default::default(),
             link_cache: Default::default(),
+            brought_texts: None,
             generation: 0,
         })
     }

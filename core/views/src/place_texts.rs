@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 
 use perftab_names::FileId;
 use perftab_profile::DsoId;
+use serde::Serialize;
 
 use crate::hot_lines::SourceLine;
 
@@ -15,10 +16,40 @@ pub const MAX_PLACE_TEXT: usize = 200;
 /// Columns of a tab.
 const TAB: usize = 4;
 
+/// What speaks for the text of a source file, from the least to the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum TextCheck {
+    /// Nobody says.
+    #[default]
+    Unknown,
+    /// Nothing does: no MD5 is known.
+    NotChecked,
+    /// It is in the debug information itself.
+    Embedded,
+    /// Its MD5 is that in the debug information.
+    Checked,
+}
+
+impl TextCheck {
+    /// All of them. Their places are part of the format of links.
+    pub const ALL: [Self; 4] = [Self::Unknown, Self::NotChecked, Self::Embedded, Self::Checked];
+    /// As they are serialized.
+    const NAMES: [&str; 4] = ["unknown", "not-checked", "embedded", "checked"];
+
+    /// The one that is called so.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let at = Self::NAMES.iter().position(|known| *known == name)?;
+        Self::ALL.get(at).copied()
+    }
+}
+
 /// Texts by place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaceTexts {
     lines: Map<(FileId, NonZeroU32), String>,
+    checks: Map<FileId, TextCheck>,
     instructions: Map<(DsoId, u64), String>,
 }
 
@@ -29,6 +60,11 @@ impl PlaceTexts {
         keep(&mut self.lines, (file, line), text);
     }
 
+    /// Says what speaks for the lines of a file.
+    pub fn add_check(&mut self, file: FileId, check: TextCheck) {
+        self.checks.entry(file).or_insert(check);
+    }
+
     /// Keeps an instruction; `address` is that of a frame.
     pub fn add_instruction(&mut self, dso: DsoId, address: u64, text: &str) {
         keep(&mut self.instructions, (dso, address), text);
@@ -37,6 +73,11 @@ impl PlaceTexts {
     /// What stands at a line; an empty one has nothing.
     pub fn line(&self, at: SourceLine) -> Option<&str> {
         self.lines.get(&(at.file?, at.line?)).map(String::as_str)
+    }
+
+    /// What speaks for the lines of a file.
+    pub fn check(&self, file: FileId) -> TextCheck {
+        self.checks.get(&file).copied().unwrap_or_default()
     }
 
     /// What stands at an address.

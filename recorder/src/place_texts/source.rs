@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use perftab_core::session::Session;
-use perftab_core::{DsoId, FileId, HotPlace, PlaceTexts};
+use perftab_core::{DsoId, FileId, HotPlace, PlaceTexts, TextCheck};
 use perftab_listing::source::{
     self, MAX_SOURCE, Noted, OtherSource, SourceCheck, Written, is_called_as_source,
 };
@@ -133,9 +133,10 @@ pub fn read(
     for (file, mut lines) in files {
         let path = session.symbols().file(file);
         let places = lines.iter().map(|(_, place)| (place.dso, place.address));
-        let Some((content, _)) = sources.content(session, recording, path, places) else {
+        let Some((content, check)) = sources.content(session, recording, path, places) else {
             continue;
         };
+        texts.add_check(file, told(check));
         lines.sort_unstable_by_key(|(line, _)| *line);
         lines.dedup_by_key(|(line, _)| *line);
         let mut wanted = lines.into_iter().map(|(line, _)| line).peekable();
@@ -146,6 +147,15 @@ pub fn read(
         }
     }
     sources.report
+}
+
+/// What a link tells of it.
+fn told(check: SourceCheck) -> TextCheck {
+    match check {
+        SourceCheck::Md5 => TextCheck::Checked,
+        SourceCheck::Embedded => TextCheck::Embedded,
+        SourceCheck::Time | SourceCheck::Server => TextCheck::NotChecked,
+    }
 }
 
 /// Reads source files.

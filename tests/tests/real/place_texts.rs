@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use perftab_core::TextCheck;
 use perftab_profile::DsoKind;
 use perftab_snapshot::{Snapshot, decode};
 use perftab_tests::child_process::LimitedCommand;
@@ -53,6 +54,13 @@ fn lines(link: &Snapshot, file: &str) -> BTreeMap<u32, String> {
     of_file.map(|(_, line, text)| (line.get(), text.to_owned())).collect()
 }
 
+/// What a link says that speaks for a file.
+fn check(link: &Snapshot, file: &str) -> TextCheck {
+    let mut lines = link.facts.texts.lines();
+    let told = lines.find(|(id, _, _)| link.symbols.file(*id).ends_with(file));
+    told.map_or(TextCheck::Unknown, |(id, _, _)| link.facts.texts.check(id))
+}
+
 /// Instructions of a DSO by address, as a link tells them.
 fn instructions(link: &Snapshot, dso: &str) -> BTreeMap<u64, String> {
     let is_it = |id| link.profile.dsos.get(id).path.ends_with(dso);
@@ -71,6 +79,7 @@ fn lines_are_those_that_were_compiled() {
         assert_eq!(text, source[*number as usize - 1].trim_end(), "line {number}");
     }
     assert!(found.values().any(|text| text.contains("compare(const void *a")), "{found:?}");
+    assert_eq!(check(&link, "workload.c"), TextCheck::NotChecked);
     assert_eq!(link.facts.texts.instructions().count(), 0);
     for arguments in [
         &[][..],
@@ -194,6 +203,7 @@ fn the_md5_of_a_source_decides_where_it_was_noted() {
             true => {
                 assert!(!said.contains("not checked"), "{said}");
                 assert_eq!(found.get(&3).map(String::as_str), Some("  while (n > 0) n--;"));
+                assert_eq!(check(&link, "loop.c"), TextCheck::Checked);
             }
             false => {
                 assert_eq!(found, BTreeMap::new());

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use perftab_images::{FunctionCode, Machine, Svma};
-use perftab_listing::instructions::{Instructions, Syntax};
+use perftab_listing::instructions::{Instruction, Instructions, Syntax};
 use perftab_listing::source::{self, Noted, Written};
 use wasm_bindgen::prelude::*;
 
@@ -54,15 +54,27 @@ impl Code {
         let to = from.saturating_add(most).min(self.instructions.len());
         for number in from..to {
             let found = self.instructions.instruction_in(self.syntax, number);
-            let target = found.as_ref().and_then(|found| found.target);
-            self.targets.push(target.map_or(NO_TARGET, |target| target.0));
-            let refers = found.as_ref().and_then(|found| found.refers);
-            self.references.push(refers.map_or(NO_TARGET, |refers| refers.at.0));
-            self.ways.push(refers.map_or(0, |refers| refers.way.number()));
-            self.texts.push_str(found.as_ref().map_or("", |found| &found.text));
-            self.ends.push(u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
+            self.add(found.as_ref());
         }
         to == self.instructions.len()
+    }
+
+    /// Makes the text of the one around a place in the code: empty if there is none.
+    #[wasm_bindgen(js_name = addAround)]
+    pub fn add_around(&mut self, place: u64) {
+        let number = self.instructions.number_around(place);
+        let found = number.and_then(|it| self.instructions.instruction_in(self.syntax, it));
+        self.add(found.as_ref());
+    }
+
+    fn add(&mut self, found: Option<&Instruction>) {
+        let target = found.and_then(|found| found.target);
+        self.targets.push(target.map_or(NO_TARGET, |target| target.0));
+        let refers = found.and_then(|found| found.refers);
+        self.references.push(refers.map_or(NO_TARGET, |refers| refers.at.0));
+        self.ways.push(refers.map_or(0, |refers| refers.way.number()));
+        self.texts.push_str(found.map_or("", |found| &found.text));
+        self.ends.push(u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
     }
 
     /// The texts behind each other in UTF-8: empty for bytes that are no instruction.

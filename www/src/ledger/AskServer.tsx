@@ -31,7 +31,8 @@ function Asking({ ids }: { ids: readonly number[] }): JSX.Element {
   const close = (): void => {
     asking.value = null;
   };
-  const what = ids.length === 1 ? "1 build-id" : `${count(ids.length)} build-ids`;
+  // Source asks for files of its own.
+  const what = ids.length === 0 ? "source files" : ids.length === 1 ? "1 build-id" : `${count(ids.length)} build-ids`;
   return (
     <Dialog title="Fetch from debuginfod" kind="ask-server" onClose={close}>
       <form
@@ -50,8 +51,8 @@ function Asking({ ids }: { ids: readonly number[] }): JSX.Element {
           <button type="button" onClick={close}>
             Not now
           </button>
-          <button type="submit" class="primary" disabled={servers.value.length === 0 || ids.length === 0}>
-            Fetch {count(ids.length)}
+          <button type="submit" class="primary" disabled={servers.value.length === 0}>
+            {ids.length === 0 ? "Ask" : `Fetch ${count(ids.length)}`}
           </button>
         </p>
       </form>

@@ -25,8 +25,21 @@ export interface Fetching {
 export const fetching = signal<ReadonlyMap<number, Fetching>>(new Map());
 /** What servers said, by build-id. */
 export const answers = signal<ReadonlyMap<string, readonly ServerAnswer[]>>(new Map());
-/** What left this page: build-ids by server. */
-export const sent = signal<{ ids: ReadonlySet<string>; hosts: ReadonlySet<string> }>({ ids: new Set(), hosts: new Set() });
+/** What left this page: build-ids, and paths of sources, by server. */
+export const sent = signal<{ ids: ReadonlySet<string>; paths: ReadonlySet<string>; hosts: ReadonlySet<string> }>({
+  ids: new Set(),
+  paths: new Set(),
+  hosts: new Set(),
+});
+
+export function noteSent(host: string, id: string, path?: string): void {
+  const { ids, paths, hosts } = sent.peek();
+  sent.value = {
+    ids: new Set([...ids, id]),
+    paths: path === undefined ? paths : new Set([...paths, path]),
+    hosts: new Set([...hosts, host]),
+  };
+}
 /** "Fetching 1 of 2" of the present batch. */
 export const batchState = signal<{ done: number; total: number } | null>(null);
 /** Bytes that are under way now. */
@@ -278,7 +291,7 @@ export async function askServer(
   }
   const { server } = request;
   if (server.kind !== "this-machine") {
-    sent.value = { ids: new Set([...sent.value.ids, build_id ?? ""]), hosts: new Set([...sent.value.hosts, server.host]) };
+    noteSent(server.host, build_id ?? "");
   }
   // Of a row no more than that.
   const dso = { name, kind, identity, build_id };

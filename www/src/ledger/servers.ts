@@ -89,19 +89,23 @@ export function setAutomatic(how: "automatic" | "by click"): void {
   remember("fetch-automatically", automatic.value);
 }
 
+/** Where servers are asked. */
+const NOTHING_ELSE =
+  "When you look at code, its source files are asked for by their paths, too. Nothing else from the profile is sent.";
+
 /** Who is asked for `what`, and what they learn of the user. */
 export function whoSees(what: string): string {
   const view = served.value;
   if (view !== null) {
     return view.debuginfod.length === 0
       ? `perftab view looks for ${what} on this machine only. Nothing is sent.`
-      : `perftab view asks ${view.debuginfod.join(", then ")} for ${what}. Nothing else from the profile is sent.`;
+      : `perftab view asks ${view.debuginfod.join(", then ")} for ${what}. ${NOTHING_ELSE}`;
   }
   const hosts = servers.value.map(({ host }) => host);
   if (hosts.length > 1) {
-    return `${hosts.join(", then ")} are asked for ${what}. They also see your IP address. Nothing else from the profile is sent.`;
+    return `${hosts.join(", then ")} are asked for ${what}. They also see your IP address. ${NOTHING_ELSE}`;
   }
-  return `${hosts[0] ?? "Your debuginfod server"} is asked for ${what}. It also sees your IP address. Nothing else from the profile is sent.`;
+  return `${hosts[0] ?? "Your debuginfod server"} is asked for ${what}. It also sees your IP address. ${NOTHING_ELSE}`;
 }
 
 /** "debuginfod.internal" or "2 servers", for a line with little room. */

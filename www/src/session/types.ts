@@ -30,6 +30,7 @@ import type {
   RenameText as PartialRename,
   SharedLink,
   ShareOptions,
+  TextCheck,
   TextColumn,
   UsedFile,
 } from "../generated/perftab_web.js";
@@ -167,6 +168,25 @@ export interface ListedCode {
   ended: "no-code" | "too-long" | null;
 }
 
+/** Code of a DSO, as frames have its address, and the source file that it was made of, as debug information has its path. */
+export interface CodeOfFile {
+  dso: number;
+  address: bigint;
+  path: string;
+}
+
+/** A source file that hot places are of, what speaks for it, and which of its lines are wanted. */
+export interface WantedSource {
+  path: string;
+  /** Of what was compiled, where that is known; `noted` says of how much of the code. */
+  md5: Uint8Array | null;
+  noted: "all" | "some" | "none";
+  /** Code that was made of it, if all of it is of one build; in the file's own addresses, and as frames have it. */
+  code: { dso: number; address: bigint } | null;
+  at: { dso: number; address: bigint };
+  lines: Uint32Array;
+}
+
 /** What a source file holds; or why it is not the one that was compiled. */
 export interface ReadSource {
   why: string | null;
@@ -262,6 +282,17 @@ interface HostProtocol {
   nameFrames: { args: Record<string, never>; result: null };
   /** The code of a function with what ended in it; `listing` is the module that decodes, as the page has it. */
   listCode: { args: { query: Query; function: FunctionRef; syntax: Syntax; listing: string }; result: ListedCode[] };
+  /**
+   * Reads what stands where samples ended, for a link with these options: instructions at once. What it says of source files is
+   * for `tellLines`.
+   */
+  readPlaces: { args: { options: ShareOptions; syntax: Syntax; listing: string }; result: WantedSource[] };
+  /** Takes in lines of one of those. */
+  tellLines: { args: { path: string; check: TextCheck; lines: Uint32Array; texts: string[] }; result: null };
+  /** The text of a source file that is in the debug information; null if none is. */
+  embeddedSource: { args: CodeOfFile; result: Uint8Array<ArrayBuffer> | null };
+  /** Asks a debuginfod server for a source file, by a build and the path that its debug information has for it. */
+  fetchSource: { args: { server: Server; id: string; path: string }; result: { answer: ServerAnswer; bytes: Blob | null } };
   /** A source file, compared with MD5 of the one that was compiled, where that is known. */
   readSource: { args: { file: File; md5: Uint8Array | null; listing: string }; result: ReadSource };
   /** Names the data of memory accesses by files that have come since it was asked last; whether any did. */

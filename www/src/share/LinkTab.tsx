@@ -10,7 +10,6 @@ import { NOWHERE } from "./base.ts";
 import { BUDGETS, LONGEST_EVERYWHERE, MOST_CHARACTERS, OTHER } from "./budgets.ts";
 import { ScopeNotice } from "./ScopeNotice.tsx";
 import { SnapshotContents } from "./SnapshotContents.tsx";
-import { sharedIn } from "./pages.ts";
 import { Readable } from "./Readable.tsx";
 import { ScopeChoice } from "./ScopeChoice.tsx";
 import { TitleField } from "./TitleField.tsx";
@@ -46,7 +45,7 @@ export function LinkTab(): JSX.Element {
         <LinkText />
         <Actions />
       </div>
-      <Readable of="link" texts={sharedIn(chosen.value)?.texts ?? null} />
+      <Readable of="link" made={chosen.value} />
     </div>
   );
 }

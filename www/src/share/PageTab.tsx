@@ -30,7 +30,7 @@ export function PageTab(): JSX.Element {
         <SnapshotContents title="What this page keeps" made={made} />
         <Save />
       </div>
-      <Readable of="page" texts={sharedIn(made)?.texts ?? null} />
+      <Readable of="page" made={made} />
     </div>
   );
 }

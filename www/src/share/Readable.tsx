@@ -4,20 +4,23 @@
 import type { JSX } from "preact";
 import { forcedRows } from "../state/app.ts";
 import { count } from "../state/format.ts";
-import type { SharedTexts } from "../session/types.ts";
 import { Icon } from "../shell/icons.tsx";
-import { isIncluded, setIncluded, TICKS } from "./privacy.ts";
+import type { LinkState } from "./links.ts";
+import { sharedIn } from "./pages.ts";
+import { isIncluded, setIncluded, TICKS, whatLacks } from "./privacy.ts";
 import { Renames } from "./Renames.tsx";
 import { TextList } from "./TextList.tsx";
 
 interface ReadableProps {
   /** "link" or "page". */
   of: "link" | "page";
-  /** What is in it; null while that is being found out. */
-  texts: SharedTexts | null;
+  /** What is in it, or was before. */
+  made: LinkState;
 }
 
-export function Readable({ of, texts }: ReadableProps): JSX.Element {
+export function Readable({ of, made }: ReadableProps): JSX.Element {
+  const texts = sharedIn(made)?.texts ?? null;
+  const lacks = made.kind === "made" ? whatLacks(made.shared.texts) : null;
   return (
     <aside class="share-side" aria-label="What readers can see">
       {forcedRows.value.length > 0 && (
@@ -49,6 +52,11 @@ export function Readable({ of, texts }: ReadableProps): JSX.Element {
             },
           )}
         </ul>
+        {lacks !== null && (
+          <p class="note" role="note">
+            {lacks}
+          </p>
+        )}
       </fieldset>
       <Renames texts={texts} />
       <TextList of={of} texts={texts} />

@@ -15,6 +15,7 @@ import { writeView } from "../state/url.ts";
 import { presentPlaces } from "../views/places.ts";
 import { readBase, shareBase } from "./base.ts";
 import { BUDGETS, MOST_CHARACTERS, OTHER } from "./budgets.ts";
+import { readPlaceTexts } from "./place_texts.ts";
 import { privacy } from "./privacy.ts";
 
 export type LinkState =
@@ -156,7 +157,16 @@ const MADE_UNASKED = 65_536;
 async function makeAll(first: number, request: Omit<ShareRequest, "budget">, signal: AbortSignal): Promise<void> {
   const unasked = BUDGETS.map((each) => each.characters).filter((each) => each <= MADE_UNASKED);
   const isWanted = (size: number): boolean => (made.peek().get(size)?.kind ?? "making") === "making";
-  for (const size of new Set([first, ...unasked].filter(isWanted))) {
+  const sizes = new Set([first, ...unasked].filter(isWanted));
+  const read = sizes.size === 0 ? null : await readTexts(request.options, { signal });
+  if (read === null || signal.aborted) {
+    return;
+  }
+  if (read.kind === "failed") {
+    made.value = new Map(made.value).set(first, read);
+    return;
+  }
+  for (const size of sizes) {
     const result = await makeOne({ ...request, budget: Math.min(size, MOST_CHARACTERS) }, { signal });
     if (result === null || signal.aborted) {
       return;
@@ -166,14 +176,25 @@ async function makeAll(first: number, request: Omit<ShareRequest, "budget">, sig
 }
 
 /** null where it was cancelled, or the worker died and says so itself. */
-export async function makeOne(request: ShareRequest, options: CallOptions): Promise<LinkState | null> {
-  const present = session.peek();
-  return present === null ? null : makeIn(present, request, options);
+export function makeOne(request: ShareRequest, options: CallOptions): Promise<LinkState | null> {
+  return attempt(async (present) => ({ kind: "made", shared: await present.call("share", request, options) }));
 }
 
-async function makeIn(present: Session, request: ShareRequest, options: CallOptions): Promise<LinkState | null> {
+/** Reads what links with these options may tell of source and instructions, before any is made. */
+export function readTexts(options: ShareOptions, how: CallOptions): Promise<LinkState | null> {
+  return attempt(async (present) => {
+    await readPlaceTexts(present, options, how);
+    return { kind: "making", before: null };
+  });
+}
+
+async function attempt(work: (present: Session) => Promise<LinkState>): Promise<LinkState | null> {
+  const present = session.peek();
+  if (present === null) {
+    return null;
+  }
   try {
-    return { kind: "made", shared: await present.call("share", request, options) };
+    return await work(present);
   } catch (error) {
     if (error instanceof SessionError) {
       return { kind: "failed", message: error.message };

@@ -5,7 +5,7 @@ import { computed, effect, signal } from "@preact/signals";
 import type { Shared, ShareOptions, Times } from "../session/types.ts";
 import { namesGeneration, session } from "../state/app.ts";
 import type { LinkState } from "./links.ts";
-import { makeOne, shareOpen, shareTab, told } from "./links.ts";
+import { makeOne, readTexts, shareOpen, shareTab, told } from "./links.ts";
 import { pageWith } from "./page.ts";
 
 /** A file has no limit that matters. */
@@ -57,6 +57,16 @@ async function make(options: ShareOptions): Promise<void> {
   const { signal } = pending;
   for (const times of ["threads", "samples"] as const) {
     made[times].value = { kind: "making", before: sharedIn(made[times].peek()) };
+  }
+  const read = await readTexts(options, { signal });
+  if (read === null || signal.aborted) {
+    return;
+  }
+  if (read.kind === "failed") {
+    Object.values(made).forEach((each) => {
+      each.value = read;
+    });
+    return;
   }
   for (const times of ["threads", "samples"] as const) {
     const result = await makeOne({ budget: NO_LIMIT, base: "", options: { ...options, times } }, { signal });

@@ -1,6 +1,7 @@
 // What a link or a page may tell: the ticks beside it, and the patterns that rename.
 
 import { computed, signal } from "@preact/signals";
+import { info } from "../state/app.ts";
 import type { Privacy, RenameText, SharedTexts, TextPart } from "../session/types.ts";
 
 /** A part that can be told or not. */
@@ -20,6 +21,16 @@ const countOf =
   (texts: SharedTexts): number =>
     textsOf(texts, part).length;
 
+/** What is read only for a link that tells it. */
+function countIfIncluded(part: "source" | "assembly"): Tick["count"] {
+  return (texts) => (isIncluded(part) ? countOf(part)(texts) : null);
+}
+
+/** Files may have what a link did not bring. */
+function isRecording(): boolean {
+  return info.value?.fidelity == null;
+}
+
 export const TICKS: readonly Tick[] = [
   { part: "ownFunctions", label: "Function names in own code", count: countOf("own-function") },
   { part: "systemFunctions", label: "Function names in system and kernel", count: countOf("system-function") },
@@ -31,14 +42,14 @@ export const TICKS: readonly Tick[] = [
   {
     part: "source",
     label: "Text of hot source lines",
-    count: countOf("source"),
-    isThere: (texts) => texts.profile.lines > 0,
+    count: countIfIncluded("source"),
+    isThere: (texts) => isRecording() || texts.profile.lines > 0,
   },
   {
     part: "assembly",
     label: "Text of hot instructions",
-    count: countOf("assembly"),
-    isThere: (texts) => texts.profile.instructions > 0,
+    count: countIfIncluded("assembly"),
+    isThere: (texts) => isRecording() || texts.profile.instructions > 0,
   },
   { part: "processes", label: "Process and thread names", count: countOf("process") },
   { part: "commandLine", label: "Command line of the recording", count: (texts) => Math.min(texts.profile.arguments, 1) },
@@ -121,6 +132,17 @@ export function linesOf(texts: SharedTexts): TextLine[] {
 /** Characters of all texts. */
 export function charactersOf(texts: SharedTexts): number {
   return texts.parts.reduce((sum, part) => part.texts.reduce((all, text) => all + text.length, sum), 0);
+}
+
+/** What is ticked and there is nothing of: what brings it; null if there is some of all. */
+export function whatLacks(texts: SharedTexts): string | null {
+  const lacks = (part: "source" | "assembly"): boolean => isIncluded(part) && textsOf(texts, part).length === 0;
+  if (lacks("source")) {
+    return "No source text is at hand for this: Source says what to drop. Function names and source files have to be ticked, too.";
+  }
+  return lacks("assembly")
+    ? "No instructions are at hand: drop the binaries. Function names and addresses have to be ticked, too."
+    : null;
 }
 
 /** Texts that are called otherwise. */

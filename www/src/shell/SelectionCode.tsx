@@ -13,7 +13,7 @@ import type { NearCode } from "../views/source/near_code.ts";
 import { dedented, hottestOf, nearCode } from "../views/source/near_code.ts";
 import type { ShownCode } from "../views/source/read_code.ts";
 import { readCode } from "../views/source/read_code.ts";
-import { findSource, keyOf, sourceTexts } from "../views/source/sources.ts";
+import { findSource, isVouched, keyOf, sourceTexts } from "../views/source/sources.ts";
 import { syntax } from "../views/source/state.ts";
 import { share } from "../views/words.ts";
 import { showView } from "./ViewTabs.tsx";
@@ -68,7 +68,7 @@ export function SelectionCode({ inlined }: Props): JSX.Element | null {
     <section class={asksFor.value === "new" ? "near-code outdated" : "near-code"} aria-label="Hottest code">
       <h3>{near.hottest === null ? "Hottest instructions" : "Hottest line"}</h3>
       <HottestPlace of={known.value} near={near} path={file?.path ?? ""} />
-      <Lines of={known.value} near={near} isChecked={text?.kind === "here" && text.check === "checked"} />
+      <Lines of={known.value} near={near} isChecked={isVouched(text?.kind === "here" ? text.check : (file?.told ?? "unknown"))} />
       <Instructions of={known.value} near={near} />
     </section>
   );

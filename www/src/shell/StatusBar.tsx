@@ -6,7 +6,7 @@ import { lastDrop } from "../ledger/admit.ts";
 import { batchState, bytesUnderWay, cancelAll, sent } from "../ledger/debuginfod.ts";
 import { serversInShort } from "../ledger/servers.ts";
 import { hovered, info, namesGeneration, query, session, tasks, workerBytes } from "../state/app.ts";
-import { bytes, count, percent } from "../state/format.ts";
+import { bytes, count, counted, percent } from "../state/format.ts";
 import { describeProgress, shownTask, timeLeft } from "../state/tasks.ts";
 import { Icon } from "./icons.tsx";
 import { lostOf } from "./losses.ts";
@@ -73,13 +73,14 @@ function LostCount(): JSX.Element | null {
 }
 
 export function Network(): JSX.Element {
-  const { ids, hosts } = sent.value;
+  const { ids, paths, hosts } = sent.value;
+  const sources = paths.size === 0 ? "" : ` and ${counted(paths.size, "path of a source", "paths of sources")}`;
   return (
     <span class="status-network">
       <Icon name="lock" size={12} />
       {ids.size === 0
         ? "Nothing was sent"
-        : `Sent ${count(ids.size)} ${ids.size === 1 ? "build-id" : "build-ids"} to ${[...hosts].join(", ")}`}
+        : `Sent ${counted(ids.size, "build-id", "build-ids")}${sources} to ${[...hosts].join(", ")}`}
     </span>
   );
 }

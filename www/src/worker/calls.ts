@@ -24,6 +24,7 @@ import type { BeginImages } from "./images_side.ts";
 import { ImagesSide } from "./images_side.ts";
 import type { Part } from "./part_reader.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
+import { readPlaces } from "./place_texts.ts";
 import { peek, unpackText } from "./peek.ts";
 import type { Reading, Underway } from "./reading.ts";
 import { read, readBranches, unwind } from "./reading.ts";
@@ -165,13 +166,21 @@ export class Calls {
       const side = this.#sideOf(session);
       const heat = await this.#asked("codeHeat", { query, function: of }, slices);
       side.checkOpen(slices);
-      const buildIdOf = (dso: number): string | null => {
-        const of = saidAtOnce(session, "dsoRef", { dso });
-        // A kernel's file does not say what ran.
-        return of?.path.startsWith("/") ? (of.buildId ?? null) : null;
-      };
-      return side.listCode(heat, buildIdOf, how, slices);
+      return side.listCode(heat, buildIdsOf(session), how, slices);
     },
+    readPlaces: async (asked, { slices }) => {
+      const session = this.#open;
+      const side = this.#sideOf(session);
+      const places = await this.#asked("hotPlaces", { options: asked.options }, slices);
+      side.checkOpen(slices);
+      return await readPlaces(session, side, places, asked, buildIdsOf(session), slices);
+    },
+    tellLines: ({ path, check, lines, texts }) => {
+      this.#open.tellLines(path, check, lines, texts);
+      return null;
+    },
+    fetchSource: (asked, { slices }) => this.#sideOf(this.#open).fetchSource(asked, slices),
+    embeddedSource: (code, { slices }) => this.#sideOf(this.#open).embeddedSource(code, slices),
     readSource: ({ file, md5, listing }, { slices }) => this.#sideOf(this.#open).readSource(file, md5, listing, slices),
     nameData: (_, { slices }) => this.#sideOf(this.#open).nameData(slices),
     unwind: ({ guesses }, { slices }) => this.#afterRereading(() => this.#unwindAll(guesses, slices)),
@@ -417,6 +426,15 @@ export class Calls {
     this.#told.set(this.generation, this.#open.generation);
     return { ...said(this.#open), generation: this.generation, second: second && said(second) };
   }
+}
+
+/** The builds whose code a machine may be asked for. */
+function buildIdsOf(session: Session): (dso: number) => string | null {
+  return (dso) => {
+    const of = saidAtOnce(session, "dsoRef", { dso });
+    // A kernel's file does not say what ran.
+    return of?.path.startsWith("/") ? (of.buildId ?? null) : null;
+  };
 }
 
 /** Their names say so. */

@@ -4,13 +4,13 @@
 // another build, or more than a tab can hold: each is an outcome of its own.
 
 import type { OfferReport } from "../generated/perftab_web.js";
-import type { FetchRequest, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
+import type { Args, FetchRequest, Progress, Result, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { readViewAnswers } from "./view_answers.ts";
 import type { GivenFile, ImagesProtocol } from "./images_protocol.ts";
 import { findLocal, hashLocal } from "./local_file.ts";
 import type { Slices } from "./slices.ts";
 
-type Artifact = "debuginfo" | "executable" | "best" | "content";
+type Artifact = "debuginfo" | "executable" | "best" | "content" | "source";
 
 /**
  * What to ask for, best first; the machine of `perftab view` knows by itself what is best. A file without a build-id only that
@@ -29,6 +29,9 @@ function artifactsOf({ kind }: Server, { identity }: FetchRequest["dso"]): reado
 
 /** The largest debug files known are of browsers, with less than 2 GB. */
 const MOST_BYTES = 4e9;
+
+/** Nobody writes a source file that is longer. */
+const MOST_OF_SOURCE = 16 << 20;
 
 /** A file that came. */
 type Fetched = GivenFile["bytes"];
@@ -67,6 +70,32 @@ export async function fetchDso(
     }
   }
   return { answers, found: null };
+}
+
+/** The source file of a path that the debug information of a build names; what comes has no identity. */
+export async function fetchSource({ server, id, path }: Args<"fetchSource">, slices: Slices): Promise<Result<"fetchSource">> {
+  const address = `${server.url}/buildid/${id}/source${encoded(path)}`;
+  const fetched = await fetchArtifact(server, address, "source", slices);
+  if (fetched instanceof Blob) {
+    return { answer: { server: server.host, outcome: "found", detail: "" }, bytes: fetched };
+  }
+  const [said] = Array.isArray(fetched) ? fetched : [];
+  const answer: ServerAnswer = said ?? { server: server.host, outcome: "failed", detail: "" };
+  const sentence = `${server.host} has a file of this path that is longer than sources are; not fetched`;
+  return { answer: answer.outcome === "too-large" ? { ...answer, sentence } : answer, bytes: null };
+}
+
+/** As servers know it, too: a browser takes `..` out of any address. */
+function encoded(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "..") {
+      parts.pop();
+    } else if (part !== "" && part !== ".") {
+      parts.push(encodeURIComponent(part));
+    }
+  }
+  return `/${parts.join("/")}`;
 }
 
 /** Of each server what it said last; that it has no executable does not hide why it gave no debug file. */
@@ -141,7 +170,8 @@ async function fetchArtifact(
     if (!reply.ok || reply.body === null) {
       return answer("failed", `answered ${reply.status}`);
     }
-    const file = await collect(reply.body, sizeOf(reply), slices);
+    const most = artifact === "source" ? MOST_OF_SOURCE : MOST_BYTES;
+    const file = await collect(reply.body, { most, total: sizeOf(reply) }, slices);
     return file ?? answer("too-large");
   } catch (error) {
     slices.check();
@@ -176,7 +206,7 @@ const PART = 8 * 1024 * 1024;
 /** null where it is too large, whatever the server promised. */
 async function collect(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  total: number | undefined,
+  { most, total }: { most: number; total: number | undefined },
   slices: Slices,
 ): Promise<Blob | null> {
   const reader = body.getReader();
@@ -184,7 +214,7 @@ async function collect(
   let chunks: Uint8Array<ArrayBuffer>[] = [];
   let [done, held] = [0, 0];
   const progress = (): Progress => ({ stage: "fetching", done, ...(total === undefined ? {} : { total }) });
-  while (Math.max(done, total ?? 0) <= MOST_BYTES) {
+  while (Math.max(done, total ?? 0) <= most) {
     const block = await slices.wait(reader.read(), progress());
     if (block.done) {
       return new Blob([...parts, ...chunks]);

@@ -2,10 +2,10 @@
 
 import type { Images, OfferReport } from "../generated/perftab_web.js";
 import { Offer } from "../generated/perftab_web.js";
-import { companionAddress, executableAddress, fetchDso } from "./debuginfod.ts";
+import { companionAddress, executableAddress, fetchDso, fetchSource } from "./debuginfod.ts";
 import type { GivenFile, ImagesProtocol, LocalFile } from "./images_protocol.ts";
 import { findLocal, sourceOf } from "./local_file.ts";
-import { listCode, readSource } from "./listing.ts";
+import { instructionsAt, listCode, readSource } from "./listing.ts";
 import type { Server } from "../session/types.ts";
 import type { Slices } from "./slices.ts";
 
@@ -56,6 +56,17 @@ export class ImagesCalls {
     nameObjects: ({ dso, addresses }) => this.#images.nameObjects(dso, addresses),
     codeTables: () => this.#images.takeCodeTables(),
     listCode: ({ heat, how }, slices) => listCode(this.#images, heat, how, slices),
+    instructionsAt: (places, slices) => instructionsAt(this.#images, places, slices),
+    sourcesOf: ({ dso, files }) =>
+      files.map(({ path, addresses }) => ({
+        md5s: this.#images.sourceSums(dso, path, addresses),
+        inFile: this.#images.addressInFile(dso, addresses[0] ?? 0n) ?? null,
+      })),
+    fetchSource,
+    embeddedSource: ({ dso, path, address }) => {
+      const text = this.#images.embeddedSource(dso, path, address);
+      return text === undefined ? null : Uint8Array.from(text);
+    },
     readSource: ({ file, md5, listing }) => readSource(file, md5, listing),
     unwindTables: ({ dso }) => this.#images.unwindTables(dso),
   };

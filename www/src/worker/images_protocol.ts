@@ -14,7 +14,18 @@ import type {
   OfferReport,
   UnwindTables,
 } from "../generated/perftab_web.js";
-import type { Call, FetchOutcome, FetchRequest, ListedCode, ReadSource, Server, Syntax } from "../session/types.ts";
+import type {
+  Args,
+  Call,
+  CodeOfFile,
+  FetchOutcome,
+  FetchRequest,
+  ListedCode,
+  ReadSource,
+  Result,
+  Server,
+  Syntax,
+} from "../session/types.ts";
 
 /** A file of the machine that `perftab view` runs on: what the server said of it when it was asked first. */
 export interface LocalFile {
@@ -42,6 +53,18 @@ export interface HowListed {
   listing: string;
 }
 
+/** Addresses of a DSO whose code is of a source file, ascending. */
+export interface PlacesOfFile {
+  path: string;
+  addresses: BigUint64Array;
+}
+
+/** What the compiler noted as MD5 for them, each sum once, and null if it noted none for some; and the first in its file. */
+export interface NotedSource {
+  md5s: (Uint8Array | null)[];
+  inFile: bigint | null;
+}
+
 /** Method by method: what goes in and what comes back. */
 export interface ImagesProtocol {
   /** What became of each file. */
@@ -61,6 +84,13 @@ export interface ImagesProtocol {
   codeTables: { args: Record<string, never>; result: Uint8Array[] };
   /** The code where samples ended in a DSO. `listing` is the module that decodes, as the page has it. */
   listCode: { args: { heat: DsoHeat; how: HowListed }; result: ListedCode };
+  /** The instructions at addresses of a DSO, with what they lead to; empty where there is none. */
+  instructionsAt: { args: { dso: number; addresses: BigUint64Array; how: HowListed }; result: string[] };
+  /** What is known of source files for code of a DSO. */
+  sourcesOf: { args: { dso: number; files: readonly PlacesOfFile[] }; result: NotedSource[] };
+  fetchSource: { args: Args<"fetchSource">; result: Result<"fetchSource"> };
+  /** The text of a source file that is in the debug information; null if none is. */
+  embeddedSource: { args: CodeOfFile; result: Uint8Array<ArrayBuffer> | null };
   /** A source file, and MD5 of the one that was compiled. */
   readSource: { args: { file: File; md5: Uint8Array | null; listing: string }; result: ReadSource };
   /** How stacks are unwound in a DSO; null if no file tells. */

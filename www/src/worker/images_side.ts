@@ -10,8 +10,18 @@
 import type { Findings, ForceOutcome, NameAnswer, NameRequest, NotUsed, OfferReport, Session } from "../generated/perftab_web.js";
 import { Cancelled, Caller, SessionError, WorkerDied } from "../session/caller.ts";
 import type { Port } from "../session/caller.ts";
-import type { FetchRequest, ListedCode, ReadSource, Reply, Server, SessionFailure } from "../session/types.ts";
-import type { DsoHeat, GivenFile, HowListed, ImagesProtocol, Told } from "./images_protocol.ts";
+import type {
+  Args,
+  CodeOfFile,
+  FetchRequest,
+  ListedCode,
+  ReadSource,
+  Reply,
+  Result,
+  Server,
+  SessionFailure,
+} from "../session/types.ts";
+import type { DsoHeat, GivenFile, HowListed, ImagesProtocol, NotedSource, PlacesOfFile, Told } from "./images_protocol.ts";
 import { ROWS } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 import { CancelledCall } from "./slices.ts";
@@ -119,6 +129,38 @@ export class ImagesSide {
       listed.push(isMore ? await list() : found);
     }
     return listed;
+  }
+
+  /** The instructions at addresses of a DSO; empty where no file has its code. */
+  async instructionsAt(
+    dso: number,
+    addresses: BigUint64Array,
+    buildIdOf: (dso: number) => string | null,
+    how: HowListed,
+    slices: Slices,
+  ): Promise<string[]> {
+    if (this.#caller === null) {
+      return [];
+    }
+    const list = (): Promise<string[]> => this.#call("instructionsAt", { dso, addresses, how }, slices);
+    const texts = await list();
+    const isMore = texts.every((text) => text === "") && (await this.#fetchCode(buildIdOf(dso), slices));
+    return isMore ? await list() : texts;
+  }
+
+  /** What is known of source files for code of a DSO. */
+  async sourcesOf(dso: number, files: readonly PlacesOfFile[], slices: Slices): Promise<NotedSource[]> {
+    return this.#caller === null ? [] : await this.#call("sourcesOf", { dso, files }, slices);
+  }
+
+  /** Asks a server for a source file. */
+  fetchSource(asked: Args<"fetchSource">, slices: Slices): Promise<Result<"fetchSource">> {
+    return this.#call("fetchSource", asked, slices);
+  }
+
+  /** The text of a source file that is in the debug information. */
+  async embeddedSource(code: CodeOfFile, slices: Slices): Promise<Uint8Array<ArrayBuffer> | null> {
+    return this.#caller === null ? null : await this.#call("embeddedSource", code, slices);
   }
 
   /** A debug file names code without having it; whether the machine of `perftab view` has it. */

@@ -6,7 +6,7 @@ import initListing, { Code, otherSource } from "../generated/perftab_listing_web
 import { decodeBase64 } from "../session/base64.ts";
 import type { CodePiece, ListedCode, ReadSource } from "../session/types.ts";
 import { NONE } from "../session/types.ts";
-import type { DsoHeat, HowListed } from "./images_protocol.ts";
+import type { DsoHeat, HowListed, ImagesProtocol } from "./images_protocol.ts";
 import { unpackWasm } from "./packed_wasm.ts";
 import type { Slices } from "./slices.ts";
 
@@ -116,6 +116,48 @@ function numberAt(starts: Uint32Array, offset: bigint): number {
     }
   }
   return from < starts.length && BigInt(starts[from] ?? 0) === offset ? from : NONE;
+}
+
+/** The instructions at addresses of a DSO, ascending; empty where no file has its code. */
+export async function instructionsAt(
+  images: Images,
+  { dso, addresses, how: { syntax, listing } }: ImagesProtocol["instructionsAt"]["args"],
+  slices: Slices,
+): Promise<string[]> {
+  await start(listing);
+  const texts: string[] = [];
+  while (texts.length < addresses.length) {
+    await slices.breathe({ stage: "counting", done: texts.length, total: addresses.length });
+    const found = images.functionCode(dso, addresses[texts.length] ?? 0n);
+    const code = found === null ? undefined : Code.decode(found.machine, found.startInFile, found.bytes, syntax);
+    if (found === null || code === undefined) {
+      texts.push("");
+      continue;
+    }
+    try {
+      const end = found.start + BigInt(found.bytes.length);
+      const of = addresses.subarray(texts.length);
+      const next = of.findIndex((address) => address < found.start || address >= end);
+      // Of a function the beginning is read.
+      const own = next === -1 ? of : of.subarray(0, Math.max(next, 1));
+      own.forEach((address) => code.addAround(address - found.start));
+      texts.push(...instructionTexts(images, dso, code));
+    } finally {
+      code.free();
+    }
+  }
+  return texts;
+}
+
+/** Those that were made, with the names of what they lead to. */
+function instructionTexts(images: Images, dso: number, { texts, ends, targets }: Code): string[] {
+  const decoder = new TextDecoder();
+  return Array.from(ends, (end, at) => {
+    const text = decoder.decode(texts.subarray(at === 0 ? 0 : ends[at - 1], end));
+    const target = targets[at] ?? NO_TARGET;
+    const name = target === NO_TARGET ? undefined : images.nameInFile(dso, target);
+    return name === undefined ? text : `${text} <${name}>`;
+  });
 }
 
 /** What a source file holds, unless it is another one than was compiled. */

@@ -16,6 +16,7 @@ const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
   "comparedChanges",
   "comparedChildren",
   "comparedGraph",
+  "embeddedSource",
   "flameGraph",
   "functions",
   "heatMap",
@@ -46,7 +47,7 @@ const BESIDE: ReadonlySet<Method> = new Set<Method>([
 ]);
 
 /** What is made of all names: it would begin anew with each slice of them that came meanwhile. */
-const MADE: ReadonlySet<Method> = new Set<Method>(["export", "share"]);
+const MADE: ReadonlySet<Method> = new Set<Method>(["export", "readPlaces", "share"]);
 
 /** What brings names. */
 const NAMING: ReadonlySet<Method> = new Set<Method>(["fetchDebuginfod", "nameData", "nameFrames", "readBranches", "unwind"]);

@@ -15,6 +15,7 @@ use perftab_profile::{DsoId, Frame, FrameId};
 use perftab_views::Query;
 use perftab_views::call_tree::Label;
 use perftab_views::hot_lines::{SourceLine, place_in};
+use perftab_views::place_texts::TextCheck;
 use perftab_views::weights::Sum;
 
 use super::body::Body;
@@ -24,7 +25,9 @@ use super::texts::RedactedText;
 use crate::fields::{Field, Writer, zigzag};
 use crate::selection::Selection;
 use crate::tree::Tree;
-use crate::{Contents, Disclosure, MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, MAX_NODES, ShareOptions};
+use crate::{
+    Contents, Disclosure, MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, MAX_NODES, ShareOptions, codes,
+};
 
 /// Bytes that may be taken where nothing else is large.
 const LEAST_ROOM: usize = 3 << 10;
@@ -181,6 +184,8 @@ struct Place<'a> {
     is_inlined: bool,
     /// What stands at the line.
     source: Option<Text<'a>>,
+    /// What speaks for that.
+    check: TextCheck,
     /// What stands at the address.
     assembly: Option<Text<'a>>,
 }
@@ -328,11 +333,14 @@ impl<'a> Body<'_, 'a> {
             let file = at.file.and_then(|file| self.texts.file(file)).map(Text);
             (file.filter(|file| !file.0.text().is_empty()), at.line.map_or(0, NonZeroU32::get))
         };
+        let source = line.and_then(|at| self.texts.line(at)).map(Text);
+        let file = line.and_then(|at| at.file).filter(|_| source.is_some());
         Place {
             address,
             line: line.map(redacted),
             is_inlined,
-            source: line.and_then(|at| self.texts.line(at)).map(Text),
+            source,
+            check: file.map_or(TextCheck::Unknown, |file| self.contents.facts.texts.check(file)),
             assembly: address.and_then(|at| self.texts.instruction(dso, at)).map(Text),
         }
     }
@@ -379,7 +387,8 @@ impl<'a> Body<'_, 'a> {
             }
         }
         if has_lines {
-            self.write_source(&mut out, places().map(|(place, _)| place));
+            let files = files.keys().copied();
+            self.write_source(&mut out, files, places().map(|(place, _)| place));
         }
         if has_addresses && places().any(|(place, _)| place.assembly.is_some()) {
             for (place, _) in places() {
@@ -397,11 +406,12 @@ impl<'a> Body<'_, 'a> {
         out
     }
 
-    /// Writes what stands at each line, once. Files that are called the same once folders are left out are
-    /// one to readers: where they differ nothing is said.
+    /// Writes what stands at each line, once, and what speaks for it by file. Files that are called the same once folders
+    /// are left out are one to readers: where they differ nothing is said, and the least of what speaks for them.
     fn write_source<'p>(
         &self,
         out: &mut Writer<'a>,
+        files: impl Iterator<Item = Text<'a>>,
         places: impl Iterator<Item = &'p Place<'a>> + Clone,
     ) where
         'a: 'p,
@@ -418,6 +428,18 @@ impl<'a> Body<'_, 'a> {
         }
         if standing.values().all(Option::is_none) {
             return;
+        }
+        let mut checks: Map<Text<'a>, TextCheck> = Map::new();
+        for place in places.clone().filter(|place| place.source.is_some()) {
+            let Some(file) = place.file() else { continue };
+            let check = checks.entry(file).or_insert(place.check);
+            *check = place.check.min(*check);
+        }
+        if checks.values().any(|check| *check != TextCheck::Unknown) {
+            for file in files {
+                let check = checks.get(&file).copied().unwrap_or_default();
+                out.byte(Field::HeatChecks, codes::code(&TextCheck::ALL, &check));
+            }
         }
         for at in places.filter_map(at) {
             if let Some(text) = standing.remove(&at) {

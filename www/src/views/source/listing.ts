@@ -1,7 +1,7 @@
 // The code of a function as rows: instructions below the levels of inlining that they are of, and lines of source files. Without
 // state. What a link holds of it is the same, with rows for what is hot alone.
 
-import type { CodePiece, HotLines, ListedCode, TextColumn } from "../../session/types.ts";
+import type { CodePiece, HotLines, ListedCode, TextCheck, TextColumn } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
 
 /** By instruction, in order. */
@@ -48,6 +48,10 @@ export interface SourceFile {
   weight: number;
   /** Code that was made of it, in its file's own addresses: where there is a file. */
   code: { dso: number; address: bigint } | null;
+  /** The same as frames have it. */
+  at: { dso: number; address: bigint } | null;
+  /** What a link says for the text that it has of it; null if it has none. */
+  told: TextCheck | null;
 }
 
 export interface ListedLine {
@@ -95,7 +99,10 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
     const fileNumbers = allOf(piece.files).map((path, at) => {
       const md5 = piece.md5s[at] ?? null;
       // One path may stand for what was compiled from two contents.
-      return files.number(`${md5?.join() ?? ""} ${path}`, () => ({ path, md5, weight: 0, code: null }));
+      return files.number(`${md5?.join() ?? ""} ${path}`, () => {
+        const address = piece.fileAddresses[at] ?? 0n;
+        return { path, md5, weight: 0, code: null, at: { dso: piece.dso, address }, told: null };
+      });
     });
     ownFile ??= fileNumbers[piece.ownFile] ?? null;
     const functionNumbers = allOf(piece.functions).map((name) => functions.number(name, () => name));
@@ -181,10 +188,16 @@ export function rowText(listing: Listing, at: number): string {
 export function listingOfHot({ self, lines: hotLines, instructions }: HotLines): Listing {
   const files = new Numbered<SourceFile>();
   const fileOf = (path: string | null): number =>
-    path === null ? NONE : files.number(path, () => ({ path, md5: null, weight: 0, code: null }));
+    path === null ? NONE : files.number(path, () => ({ path, md5: null, weight: 0, code: null, at: null, told: null }));
   const lines = hotLines.flatMap(({ file, line, samples, weight, text }) =>
     file === null || line === null ? [] : [{ file: fileOf(file), line, samples, weight, text }],
   );
+  for (const { file, text, check } of hotLines) {
+    const of = files.all[fileOf(file)];
+    if (of !== undefined && text !== null) {
+      of.told = check;
+    }
+  }
   const rows = instructions.map((row) => ({ ...row, of: hotLines[row.lineRow ?? -1] }));
   return {
     ...finished(files.all, lines),

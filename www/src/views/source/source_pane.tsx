@@ -4,6 +4,9 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { pickFiles } from "../../open/pick.ts";
 import { takeFiles } from "../../open/open.ts";
+import { asking } from "../../ledger/debuginfod.ts";
+import { describeAnswer } from "../../ledger/outcome.ts";
+import type { ServerAnswer, TextCheck } from "../../session/types.ts";
 import { counted, percent } from "../../state/format.ts";
 import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
 import { withoutLines } from "../sandwich/lines/lines_pane.tsx";
@@ -13,6 +16,7 @@ import { CodeText } from "./code_text.tsx";
 import { followHighlights, runsOf } from "./highlighted.ts";
 import type { SourceRow } from "./listing.ts";
 import type { SourceText } from "./sources.ts";
+import { mayAskServers } from "./sources.ts";
 import type { ShownCode } from "./read_code.ts";
 import {
   chooseLine,
@@ -124,15 +128,29 @@ function Files({ of: { listing } }: { of: ShownCode }): JSX.Element {
 /** Where the text is from, and what speaks for it. */
 function Origin(): JSX.Element {
   const known = text.value;
-  const words = known?.kind === "here" ? originWords(known) : "";
+  const told = file.value?.told ?? null;
+  const words = known?.kind === "here" ? originWords(known) : told === null ? "" : TOLD[told];
   return <p title={words === "" ? file.value?.path : words}>{words}</p>;
 }
 
+/** What the sender of a link found of the lines in it. */
+const TOLD: Readonly<Record<TextCheck, string>> = {
+  checked: "checked by the sender against the MD5 in the debug information",
+  embedded: "from the debug information, by the sender",
+  "not-checked": "not checked by the sender, as no MD5 is known",
+  unknown: "not checked, as far as the sender says",
+};
+
 function originWords({ from, check, modified }: SourceText & { kind: "here" }): string {
   // The mark first: the rest may find no room.
-  return check === "checked"
-    ? `checked against the MD5 in the debug information: ${from}`
-    : `not checked, as no MD5 is known: ${from}${modified === 0 ? "" : ` of ${new Date(modified).toLocaleString()}`}`;
+  switch (check) {
+    case "checked":
+      return `checked against the MD5 in the debug information: ${from}`;
+    case "embedded":
+      return `from ${from}`;
+    case "not-checked":
+      return `not checked, as no MD5 is known: ${from}${modified === 0 ? "" : ` of ${new Date(modified).toLocaleString()}`}`;
+  }
 }
 
 /** Why there is no text, and what brings it. */
@@ -141,10 +159,11 @@ function WithoutText({ rows }: { rows: readonly SourceRow[] }): JSX.Element | nu
   if (of === null || known?.kind === "here" || rows.every((row) => row.text !== null)) {
     return null;
   }
+  const tried = known?.kind === "missing" ? known.tried : [];
   const words =
     known?.kind === "refused"
       ? `${known.from}: ${known.why}.`
-      : `${counted(rows.length, "line has", "lines have")} code. The text is in ${of.path}: drop that file here, or the folder that has it.`;
+      : `${counted(rows.length, "line has", "lines have")} code. The text is in ${of.path}: drop that file here, or the folder that has it.${triedWords(tried)}`;
   const take = (what: "files" | "folder"): void => void pickFiles(what).then(takeFiles);
   return (
     <p class="lines-note source-note" role="note">
@@ -155,8 +174,23 @@ function WithoutText({ rows }: { rows: readonly SourceRow[] }): JSX.Element | nu
       <button type="button" onClick={() => take("folder")}>
         Add a folder…
       </button>
+      {mayAskServers(of) && (
+        <button type="button" onClick={askForServers}>
+          Ask debuginfod…
+        </button>
+      )}
     </p>
   );
+}
+
+/** What servers that were asked did instead of sending it. */
+function triedWords(tried: readonly ServerAnswer[]): string {
+  return tried.length === 0 ? "" : ` ${tried.map(describeAnswer).join("; ")}.`;
+}
+
+/** For whatever source is looked at, from now on. */
+function askForServers(): void {
+  asking.value = [];
 }
 
 function nameOf(path: string): string {

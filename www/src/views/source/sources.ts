@@ -1,13 +1,16 @@
-// Source files that were given: kept until somebody looks at code that was compiled from one of their path, and then compared
-// with what the compiler noted of it.
+// The text of source files: from the debug information, from files that were given, which are kept until somebody looks at code
+// that was compiled from one of their path, from the machine of `perftab view`, or from debuginfod servers that the user has
+// agreed to. All of it is compared with what the compiler noted.
 
 import { signal } from "@preact/signals";
 import type { GivenFile } from "../../open/given.ts";
-import { areAllowed } from "../../ledger/servers.ts";
+import { noteSent } from "../../ledger/debuginfod.ts";
+import { areAllowed, servers } from "../../ledger/servers.ts";
 import { served } from "../../open/served.ts";
 import { dataBlock } from "../../session/data_block.ts";
 import type { Session } from "../../session/client.ts";
 import { SessionError } from "../../session/client.ts";
+import type { Server, ServerAnswer, TextCheck } from "../../session/types.ts";
 import { dsos } from "../../state/app.ts";
 import { counted, bytes } from "../../state/format.ts";
 import { toast } from "../../state/toasts.ts";
@@ -43,17 +46,34 @@ interface KeptFile {
 const kept = signal<readonly KeptFile[]>([]);
 
 export type SourceText =
-  | { kind: "here"; lines: readonly string[]; from: string; check: "checked" | "not-checked"; modified: number }
+  | { kind: "here"; lines: readonly string[]; from: string; check: Exclude<TextCheck, "unknown">; modified: number }
   /** Another file than was compiled, or one of several. */
   | { kind: "refused"; from: string; why: string }
-  | { kind: "missing" };
+  /** With what servers said instead of sending it. */
+  | { kind: "missing"; tried: readonly ServerAnswer[] };
+
+/** Whether a sum or the debug information itself says that it was compiled. */
+export const isVouched = (check: TextCheck): boolean => check === "checked" || check === "embedded";
+
+const MISSING: SourceText = { kind: "missing", tried: [] };
+
+/** What a text is looked for by. */
+export type Sought = Pick<SourceFile, "path" | "md5" | "code" | "at">;
 
 /** By path and sum: what became of each file that was looked for. */
 export const sourceTexts = signal<ReadonlyMap<string, SourceText>>(new Map());
 
-export const keyOf = ({ path, md5 }: Pick<SourceFile, "path" | "md5">): string => `${md5?.join() ?? ""} ${path}`;
+/** Without a sum, the text of one build says nothing of another's. */
+export function keyOf({ path, md5, at }: Pick<Sought, "path" | "md5" | "at">): string {
+  const build = md5 === null ? dsos.value.find(({ id }) => id === at?.dso)?.build_id : md5.join();
+  return `${build ?? ""} ${path}`;
+}
 
 export function isSource({ file: { name } }: GivenFile): boolean {
+  return isNamedAsSource(name);
+}
+
+function isNamedAsSource(name: string): boolean {
   return SUFFIXES.has(name.slice(name.lastIndexOf(".") + 1).toLowerCase());
 }
 
@@ -79,26 +99,38 @@ export function keepSources(given: readonly GivenFile[]): GivenFile[] {
 interface Search {
   files: readonly KeptFile[];
   /** The machine of `perftab view` can be asked once a file has the code. */
-  code: SourceFile["code"];
-  servers: "left-alone" | "asked";
+  code: Sought["code"];
+  at: Sought["at"];
+  /** Those that may be asked. */
+  servers: readonly Server[];
 }
 
-/** How each text is looked for, or was. */
+/** How each text is looked for, or was, and what became of it: what is found for a link alone is not kept. */
 const searches = new Map<string, Search>();
+
+function searchFor({ code, at }: Sought): Search {
+  return {
+    files: kept.value,
+    code,
+    at,
+    servers: areAllowed() ? servers.value.filter(({ kind }) => kind !== "this-machine") : [],
+  };
+}
 
 /** Whether a search can find more than the one before. */
 function findsMore(search: Search, before: Search): boolean {
-  const hasCode = search.code !== null && before.code === null;
-  return before.files !== search.files || hasCode || (search.servers === "asked" && before.servers === "left-alone");
+  const hasCode = (search.code !== null && before.code === null) || (search.at !== null && before.at === null);
+  const isNew = ({ url }: Server): boolean => !before.servers.some((asked) => asked.url === url);
+  return before.files !== search.files || hasCode || search.servers.some(isNew);
 }
 
 /**
  * Looks for the text of a file among those that were given. What was found before stays until there is an answer. An effect that
  * calls this does so again when there is more to be found.
  */
-export async function findSource(session: Session, of: SourceFile): Promise<void> {
+export async function findSource(session: Session, of: Sought): Promise<void> {
   const key = keyOf(of);
-  const search: Search = { files: kept.value, code: of.code, servers: areAllowed() ? "asked" : "left-alone" };
+  const search = searchFor(of);
   const before = searches.get(key);
   if (before !== undefined && !findsMore(search, before)) {
     return;
@@ -117,10 +149,43 @@ export async function findSource(session: Session, of: SourceFile): Promise<void
   }
 }
 
-async function look(session: Session, of: SourceFile, { files, servers }: Search): Promise<SourceText> {
+/** What a link tells of a file. */
+export interface ToldLines {
+  check: TextCheck;
+  texts: string[];
+}
+
+/** What links told, so that the next one asks nobody again. */
+const told = new Map<string, { search: Search; lines: ToldLines | null }>();
+
+/** Lines of a file whose text is at hand, by number; null if it is not, or is another file's. */
+export async function linesAt(session: Session, of: Sought, numbers: Uint32Array): Promise<ToldLines | null> {
+  const search = searchFor(of);
+  const key = `${keyOf(of)} ${numbers.join()}`;
+  const before = told.get(key);
+  if (before !== undefined && !findsMore(search, before.search)) {
+    return before.lines;
+  }
+  const shown = searches.get(keyOf(of));
+  const present = shown === undefined || findsMore(search, shown) ? undefined : sourceTexts.peek().get(keyOf(of));
+  const text = present ?? (await look(session, of, search));
+  const lines =
+    text.kind === "here" ? { check: text.check, texts: Array.from(numbers, (number) => text.lines[number - 1] ?? "") } : null;
+  told.set(key, { search, lines });
+  return lines;
+}
+
+async function look(session: Session, of: Sought, { files, servers: asked }: Search): Promise<SourceText> {
+  const inside = await lookInside(session, of);
+  if (inside.kind === "here") {
+    return inside;
+  }
   const given = await lookAmong(session, of, files);
-  // What somebody gave is what they want to see, also where it is refused.
-  return given.kind === "missing" ? await askMachine(session, of, servers) : given;
+  if (given.kind !== "missing") {
+    // What somebody gave is what they want to see, also where it is refused.
+    return given;
+  }
+  return served.peek() === null ? await askServers(session, of, asked) : await askMachine(session, of, asked);
 }
 
 /** What `perftab view` says of where a source is from, if that is no file. */
@@ -128,47 +193,96 @@ const ORIGINS = new Map([
   ["debug information", "the debug information"],
   ["debuginfod", "a debuginfod server"],
 ]);
+const INSIDE = "the debug information";
+
+/** The compiler may have put it into the debug information. What is there was compiled, unless its sum is another. */
+async function lookInside(session: Session, { path, md5, at }: Sought): Promise<SourceText> {
+  const bytes = at === null ? null : await session.call("embeddedSource", { ...at, path });
+  if (bytes === null) {
+    return MISSING;
+  }
+  const text = await read(session, { path: INSIDE, file: fileOf(bytes, path), given: 0 }, md5);
+  return text.kind === "here" && text.check === "not-checked" ? { ...text, check: "embedded" } : text;
+}
+
+function fileOf(content: BlobPart, path: string, lastModified = 0): File {
+  return new File([content], path, { lastModified });
+}
 
 /**
  * The machine that `perftab view` runs on may have it: it is told which code is shown, and no path. It asks its servers once the
  * user has agreed to that.
  */
-async function askMachine(session: Session, { path, md5, code }: SourceFile, servers: Search["servers"]): Promise<SourceText> {
+async function askMachine(session: Session, { path, md5, code }: Sought, asked: Search["servers"]): Promise<SourceText> {
   const [token, row] = [served.peek()?.token, dsos.peek().find(({ id }) => id === code?.dso)];
   if (token === undefined || code === null || row?.build_id == null) {
-    return { kind: "missing" };
+    return MISSING;
   }
-  const keeper = servers === "asked" ? "/debuginfod/source" : "/source";
+  const keeper = areAllowed() ? "/debuginfod/source" : "/source";
   const build = row.identity === "content" ? `content/${row.build_id}` : row.build_id;
   const address = `${keeper}/${build}/${code.address.toString(16)}?token=${encodeURIComponent(token)}`;
+  asked.forEach(({ host }) => noteSent(host, row.build_id ?? "", path));
   try {
     const reply = await fetch(address, { credentials: "omit", referrerPolicy: "no-referrer" });
     if (reply.status === 409) {
       return { kind: "refused", from: path, why: (await reply.text()).trim() };
     }
     if (!reply.ok || reply.status === 204) {
-      return { kind: "missing" };
+      return MISSING;
     }
     const lastModified = Number(reply.headers.get("perftab-modified") ?? 0);
     const from = ORIGINS.get(reply.headers.get("perftab-from") ?? "") ?? path;
-    return await read(session, { path: from, file: new File([await reply.blob()], path, { lastModified }), given: 0 }, md5);
+    const text = await read(session, { path: from, file: fileOf(await reply.blob(), path, lastModified), given: 0 }, md5);
+    return text.kind === "here" && text.check === "not-checked" && from === INSIDE ? { ...text, check: "embedded" } : text;
   } catch (error) {
     if (error instanceof TypeError) {
       // It has ended.
-      return { kind: "missing" };
+      return MISSING;
     }
     throw error;
   }
 }
 
-async function lookAmong(session: Session, { path, md5 }: SourceFile, files: readonly KeptFile[]): Promise<SourceText> {
+/** The build that a debuginfod is asked for a source by; null for what it cannot have. */
+function buildOf({ path, code }: Sought): string | null {
+  const row = dsos.value.find(({ id }) => id === code?.dso);
+  return row?.identity === "gnu" && path.startsWith("/") && isNamedAsSource(path) ? row.build_id : null;
+}
+
+/** Whether a server of the page's own could have it. */
+export function mayAskServers(of: Sought): boolean {
+  return served.value === null && buildOf(of) !== null;
+}
+
+/** One server after the other, until one has the file that was compiled. */
+async function askServers(session: Session, of: Sought, asked: Search["servers"]): Promise<SourceText> {
+  const { path, md5 } = of;
+  const id = buildOf(of);
+  const tried: ServerAnswer[] = [];
+  let refused: SourceText | null = null;
+  for (const server of id === null ? [] : asked) {
+    noteSent(server.host, id ?? "", path);
+    const { answer, bytes: content } = await session.call("fetchSource", { server, id: id ?? "", path });
+    tried.push(answer);
+    if (content !== null) {
+      const text = await read(session, { path: server.host, file: fileOf(content, path), given: 0 }, md5);
+      if (text.kind === "here") {
+        return text;
+      }
+      refused ??= text;
+    }
+  }
+  return refused ?? { kind: "missing", tried };
+}
+
+async function lookAmong(session: Session, { path, md5 }: Sought, files: readonly KeptFile[]): Promise<SourceText> {
   const found = candidates(
     path,
     files.map((each) => each.path),
   );
   const [best] = found;
   if (best === undefined) {
-    return { kind: "missing" };
+    return MISSING;
   }
   if (md5 === null) {
     const alike = found.filter(({ parts }) => parts === best.parts).flatMap(({ at }) => files[at] ?? []);
@@ -179,7 +293,7 @@ async function lookAmong(session: Session, { path, md5 }: SourceFile, files: rea
       return { kind: "refused", from: path, why: `${names} files end like this path. Add the folder that has the right one` };
     }
   }
-  let refused: SourceText = { kind: "missing" };
+  let refused: SourceText = MISSING;
   // Where there is a sum it decides, whatever folder a file is in.
   for (const { at } of found.slice(0, md5 === null ? 1 : MOST_TRIES)) {
     const one = files[at];
