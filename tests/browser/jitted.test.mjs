@@ -67,6 +67,20 @@ scene("a jitdump that is dropped names the code of its process, and the ledger s
   const heat = await tab.ask("hotLines", { query: QUERY, function: reference });
   assert.ok(heat.self.weight > 0);
   assert.deepEqual([...new Set(heat.lines.map(({ line }) => line))].filter(Boolean), [2]);
+  // Its instructions are in the jitdump, too.
+  const [annotated] = parts.json("annotate", "--json", "--no-local", "--image", jitdump, recording, name).functions;
+  const listing = await tab.page.evaluate(() => document.getElementById("listing").textContent.replace(/\n\/\/end$/, ""));
+  const merged = { ...QUERY, inlines: "merged" };
+  const [{ pieces, ended }] = await tab.ask("listCode", { query: merged, function: reference, syntax: "intel", listing });
+  assert.equal(ended, null);
+  const [{ startInFile, starts, instructions, instructionSamples }] = pieces;
+  const texts = Array.from(starts, (_, at) =>
+    Buffer.from(instructions.texts.slice(at === 0 ? 0 : instructions.ends[at - 1], instructions.ends[at])).toString(),
+  );
+  assert.deepEqual(
+    texts.map((text, at) => [`0x${(BigInt(startInFile) + BigInt(starts[at])).toString(16)}`, text, instructionSamples[at]]),
+    annotated.instructions.map(({ address, text, samples }) => [address, text ?? "", samples]),
+  );
   assert.match(row.reason, /^named by process \d+ itself, checked: pid, mapped by it, clock monotonic, /);
   await tab.close();
 });

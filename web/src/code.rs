@@ -27,6 +27,15 @@ export interface FunctionCode {
   bytes: Uint8Array;
 }
 
+/** Code in a jitdump: from where to where, and where it began when it was made. */
+export interface MadeCode {
+  file: string;
+  machine: string;
+  start: bigint;
+  end: bigint;
+  madeAt: bigint;
+}
+
 /** Texts behind each other in UTF-8, and where each ends. */
 export interface TextColumn {
   texts: Uint8Array;
@@ -98,22 +107,12 @@ impl Images {
     ) -> Object {
         let dso = DsoId(dso);
         let code = DecodedCode { dso, start, length: length.into(), starts };
-        let heat = addresses.iter().zip(samples).zip(weights);
-        let heat: Vec<(u64, Amount)> = heat
-            .map(|((&address, &samples), &weight)| {
-                (address, Amount { samples: samples as u64, weight: weight as u64 })
-            })
-            .collect();
-        let annotated = code.annotated(&self.0, &heat);
+        let annotated = code.annotated(&self.0, &heat_of(addresses, samples, weights));
         let md5 = |(file, address): &(Rc<str>, u64)| match self.0.source_md5(dso, *address, file) {
             Some(md5) => Uint8Array::from(md5.as_slice()).into(),
             None => JsValue::NULL,
         };
-        let columns = object_of(&annotated);
-        let md5s: Array = annotated.files.iter().map(md5).collect();
-        add(&columns, "md5s", md5s);
-        let places: Vec<u64> = annotated.files.iter().map(|(_, address)| *address).collect();
-        add(&columns, "fileAddresses", BigUint64Array::from(places.as_slice()));
+        let columns = object_of(&annotated, md5);
         let name = |&target: &u64| match target {
             NO_TARGET => None,
             target => self.0.name_in_file(dso, Svma(target)),
@@ -203,7 +202,57 @@ impl Session {
     }
 }
 
-fn object_of(code: &AnnotatedCode) -> Object {
+/// Code that a process made and wrote into its jitdump, which the host has.
+#[wasm_bindgen]
+impl Session {
+    /// Where it is in that file; null for any other code.
+    #[wasm_bindgen(js_name = madeCode, unchecked_return_type = "MadeCode | null")]
+    pub fn made_code(&self, dso: u32, address: u64) -> JsValue {
+        let Some(place) = self.0.made_code(DsoId(dso), address) else { return JsValue::NULL };
+        object(&[
+            ("file", place.file.into()),
+            ("machine", place.machine.name().into()),
+            ("start", place.bytes.start.into()),
+            ("end", place.bytes.end.into()),
+            ("madeAt", place.made_at.0.into()),
+        ])
+        .into()
+    }
+
+    /// As [`Images::annotated`], by what the jitdump says. Nothing tells what is at targets and in data.
+    #[wasm_bindgen(js_name = annotatedMade, unchecked_return_type = "AnnotatedCode")]
+    #[allow(clippy::too_many_arguments)]
+    pub fn annotated_made(
+        &self,
+        dso: u32,
+        start: u64,
+        length: u32,
+        starts: &[u32],
+        addresses: &[u64],
+        samples: &[f64],
+        weights: &[f64],
+        targets: &[u64],
+        references: &[u64],
+        _ways: &[u8],
+    ) -> Object {
+        let code = DecodedCode { dso: DsoId(dso), start, length: length.into(), starts };
+        let annotated = self.0.annotated(code, &heat_of(addresses, samples, weights));
+        let columns = object_of(&annotated, |_| JsValue::NULL);
+        add_texts(&columns, "targets", targets.iter().map(|_| ""));
+        add_texts(&columns, "references", references.iter().map(|_| ""));
+        columns
+    }
+}
+
+fn heat_of(addresses: &[u64], samples: &[f64], weights: &[f64]) -> Vec<(u64, Amount)> {
+    let heat = addresses.iter().zip(samples).zip(weights);
+    heat.map(|((&address, &samples), &weight)| {
+        (address, Amount { samples: samples as u64, weight: weight as u64 })
+    })
+    .collect()
+}
+
+fn object_of(code: &AnnotatedCode, md5: impl Fn(&(Rc<str>, u64)) -> JsValue) -> Object {
     let own = code.own_file();
     let AnnotatedCode { all, taken, instructions, lines, files } = code;
     let columns = object(&[
@@ -212,6 +261,10 @@ fn object_of(code: &AnnotatedCode) -> Object {
         ("weight", (all.weight as f64).into()),
     ]);
     add_texts(&columns, "files", files.iter().map(|(file, _)| &**file));
+    let md5s: Array = files.iter().map(md5).collect();
+    add(&columns, "md5s", md5s);
+    let places: Vec<u64> = files.iter().map(|(_, address)| *address).collect();
+    add(&columns, "fileAddresses", BigUint64Array::from(places.as_slice()));
     let number = |file: &Rc<str>| {
         files.binary_search_by(|(known, _)| known.cmp(file)).map_or(NONE, |at| at as u32)
     };

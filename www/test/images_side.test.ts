@@ -56,6 +56,14 @@ class FakeSession implements NamedSession {
     }
   }
 
+  madeCode(): null {
+    return null;
+  }
+
+  annotatedMade(): never {
+    throw new Error("nothing was made");
+  }
+
   askNames(): NameRequest | null {
     this.#use();
     return this.#toAsk.shift() ?? null;

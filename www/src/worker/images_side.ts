@@ -22,6 +22,8 @@ import type {
   SessionFailure,
 } from "../session/types.ts";
 import type { DsoHeat, GivenFile, HowListed, ImagesProtocol, NotedSource, PlacesOfFile, Told } from "./images_protocol.ts";
+import { instructionsAt, listCode } from "./listing.ts";
+import { madeCodeOf } from "./made_code.ts";
 import { ROWS } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 import { CancelledCall } from "./slices.ts";
@@ -32,6 +34,7 @@ const ASKED = 1 << 12;
 /** The little of a session that is used here. */
 export type NamedSession = Pick<
   Session,
+  | "annotatedMade"
   | "askData"
   | "askNames"
   | "dsoTable"
@@ -39,6 +42,7 @@ export type NamedSession = Pick<
   | "hasStackDumps"
   | "lookUpData"
   | "loseNames"
+  | "madeCode"
   | "namingProgress"
   | "prepareNames"
   | "showNames"
@@ -66,6 +70,8 @@ export class ImagesSide {
   #hasEnded = false;
   /** Where files are from that may name others there. */
   #machine: Server | null = null;
+  /** What processes said of the code that they made, by name. */
+  readonly #madeCode = new Map<string, GivenFile["bytes"]>();
   /** Builds whose code that was asked for. */
   readonly #codeAsked = new Set<string>();
   /** By DSO: stops what was asked last. */
@@ -90,6 +96,12 @@ export class ImagesSide {
     }
     // The files alone do not tell whether it is the code that ran.
     const decided = this.#session.takeCodeTables(await this.#call("codeTables", {}, slices));
+    for (const { name } of decided.used) {
+      const file = files.find((each) => each.name === name);
+      if (file !== undefined) {
+        this.#madeCode.set(name, file.bytes);
+      }
+    }
     this.askNames();
     return reports.map((report) => settled(report, decided));
   }
@@ -121,6 +133,10 @@ export class ImagesSide {
   ): Promise<ListedCode[]> {
     const listed: ListedCode[] = [];
     for (const each of heat) {
+      if (this.#session.madeCode(each.dso, each.addresses[0] ?? 0n) !== null) {
+        listed.push(await listCode(madeCodeOf(this.#session, this.#madeCode), each, how, slices));
+        continue;
+      }
       // Without a file there is no worker.
       const list = (): Promise<ListedCode> | ListedCode =>
         this.#caller === null ? { pieces: [], ended: "no-code" } : this.#call("listCode", { heat: each, how }, slices);
@@ -139,6 +155,9 @@ export class ImagesSide {
     how: HowListed,
     slices: Slices,
   ): Promise<string[]> {
+    if (this.#session.madeCode(dso, addresses[0] ?? 0n) !== null) {
+      return await instructionsAt(madeCodeOf(this.#session, this.#madeCode), { dso, addresses, how }, slices);
+    }
     if (this.#caller === null) {
       return [];
     }

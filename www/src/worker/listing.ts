@@ -25,9 +25,14 @@ function start(packed: string): Promise<unknown> {
   return started;
 }
 
+/** Who has code: the files that matched, or what a process wrote of the code that it made. */
+export interface CodeSource extends Pick<Images, "annotated" | "nameInFile"> {
+  functionCode(dso: number, address: bigint): FunctionCode | null | Promise<FunctionCode | null>;
+}
+
 /** The code where the samples of a function ended in a DSO: it may be in several pieces of one name. */
 export async function listCode(
-  images: Images,
+  images: CodeSource,
   { dso, addresses, ...heat }: DsoHeat,
   { syntax, listing }: HowListed,
   slices: Slices,
@@ -35,7 +40,7 @@ export async function listCode(
   const pieces: CodePiece[] = [];
   let [at, left] = [0, MOST_INSTRUCTIONS];
   while (at < addresses.length) {
-    const found = images.functionCode(dso, addresses[at] ?? 0n);
+    const found = await images.functionCode(dso, addresses[at] ?? 0n);
     await start(listing);
     slices.check();
     const code = found === null ? undefined : Code.decode(found.machine, found.startInFile, found.bytes, syntax);
@@ -64,7 +69,7 @@ export async function listCode(
 
 type Heat = readonly [addresses: BigUint64Array, samples: Float64Array, weights: Float64Array];
 
-function pieceOf(images: Images, dso: number, found: FunctionCode, code: Code, heat: Heat): CodePiece {
+function pieceOf(images: CodeSource, dso: number, found: FunctionCode, code: Code, heat: Heat): CodePiece {
   const { start: first, startInFile, bytes } = found;
   const { starts, targets } = code;
   // Most lead to the same.
@@ -120,7 +125,7 @@ function numberAt(starts: Uint32Array, offset: bigint): number {
 
 /** The instructions at addresses of a DSO, ascending; empty where no file has its code. */
 export async function instructionsAt(
-  images: Images,
+  images: CodeSource,
   { dso, addresses, how: { syntax, listing } }: ImagesProtocol["instructionsAt"]["args"],
   slices: Slices,
 ): Promise<string[]> {
@@ -128,7 +133,7 @@ export async function instructionsAt(
   const texts: string[] = [];
   while (texts.length < addresses.length) {
     await slices.breathe({ stage: "counting", done: texts.length, total: addresses.length });
-    const found = images.functionCode(dso, addresses[texts.length] ?? 0n);
+    const found = await images.functionCode(dso, addresses[texts.length] ?? 0n);
     const code = found === null ? undefined : Code.decode(found.machine, found.startInFile, found.bytes, syntax);
     if (found === null || code === undefined) {
       texts.push("");
@@ -150,7 +155,7 @@ export async function instructionsAt(
 }
 
 /** Those that were made, with the names of what they lead to. */
-function instructionTexts(images: Images, dso: number, { texts, ends, targets }: Code): string[] {
+function instructionTexts(images: CodeSource, dso: number, { texts, ends, targets }: Code): string[] {
   const decoder = new TextDecoder();
   return Array.from(ends, (end, at) => {
     const text = decoder.decode(texts.subarray(at === 0 ? 0 : ends[at - 1], end));
