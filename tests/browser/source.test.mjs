@@ -4,6 +4,7 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { dirname } from "node:path";
 import { describe } from "node:test";
 import { Parts, isInstalled, run, tidesSource } from "./recording.mjs";
 import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
@@ -457,8 +458,15 @@ describe("source and assembly", () => {
       await tab.status("long", "matched");
       await choose(tab, "main");
       await page.getByRole("note").filter({ hasText: "drop that file here" }).waitFor();
-      await tab.drop(long);
-      await page.locator(".part-head", { hasText: "not checked, as no MD5" }).waitFor();
+      // Two of that name: which one it is, only the user knows.
+      const [one, two] = ["one", "two"].map((folder) => parts.path(folder, "long.c"));
+      writeFileSync(one, "// another\n");
+      copyFileSync(long, two);
+      await tab.dropFromOutside(dirname(one), dirname(two));
+      await page.getByRole("note").filter({ hasText: "2 files end like this path" }).waitFor();
+      await page.getByRole("button", { name: "/two/long.c" }).focus();
+      await page.keyboard.press("Enter");
+      await page.locator(".part-head", { hasText: "not checked, as no MD5 is known: /two/long.c" }).waitFor();
       for (const [grid, least, last] of [
         [assembly(page), 20_000, "ret"],
         [lines(page), 50_000, "}"],

@@ -10,6 +10,8 @@ import {
   columnsOf,
   listingOf,
   listingOfHot,
+  movedFolder,
+  movedPath,
   placeAmong,
   rowText,
   sourceRows,
@@ -329,4 +331,22 @@ test("instructions ran as often as the blocks that they are in", () => {
 test("space that all lines begin with is left out", () => {
   assert.deepEqual(dedented(["\tfor (;;) {", "", "\t\tsum += x;  ", "    }"]), ["for (;;) {", "", "    sum += x;", "}"]);
   assert.deepEqual(dedented([""]), [""]);
+});
+
+test("a file that is chosen among several says where its folder is", () => {
+  const { from, to } = movedFolder("/build/x/./src/sea.c", "other/src/sea.c");
+  assert.deepEqual([from, to], ["build/x", "other"]);
+  const folders = new Map([[from, to]]);
+  assert.equal(movedPath("/build/x/src/deep/swell.h", folders), "other/src/deep/swell.h");
+  assert.equal(movedPath("/build/xy/sea.c", folders), null);
+  assert.equal(
+    movedPath(
+      "/build/x/sea.c",
+      new Map([
+        ["", "all"],
+        [from, ""],
+      ]),
+    ),
+    "sea.c",
+  );
 });

@@ -322,11 +322,15 @@ export function hottestLine(lines: readonly ListedLine[]): ListedLine | null {
   return heaviest === 0 ? null : (lines.find(({ weight }) => weight === heaviest) ?? null);
 }
 
+export function partsOf(path: string): string[] {
+  return path.split("/").filter((part) => part !== "" && part !== ".");
+}
+
 /** How many last parts two paths have in common. */
 export function commonParts(one: string, other: string): number {
-  const [a, b] = [one, other].map((path) => path.split("/").filter((part) => part !== "" && part !== "."));
+  const [a, b] = [partsOf(one), partsOf(other)];
   let common = 0;
-  while (common < (a?.length ?? 0) && common < (b?.length ?? 0) && a?.at(-1 - common) === b?.at(-1 - common)) {
+  while (common < a.length && common < b.length && a.at(-1 - common) === b.at(-1 - common)) {
     common += 1;
   }
   return common;
@@ -338,4 +342,26 @@ export function candidates(path: string, paths: readonly string[]): { at: number
     .map((each, at) => ({ at, parts: commonParts(path, each) }))
     .filter(({ parts }) => parts > 0)
     .sort((one, other) => other.parts - one.parts);
+}
+
+/** What two paths begin with where they differ: the folder that was recorded, and the one that it is. */
+export function movedFolder(path: string, given: string): { from: string; to: string } {
+  const common = commonParts(path, given);
+  const without = (whole: string): string => {
+    const parts = partsOf(whole);
+    return parts.slice(0, parts.length - common).join("/");
+  };
+  return { from: without(path), to: without(given) };
+}
+
+/** Where a file is by such folders, the longest one that it lay in; null if it lay in none. */
+export function movedPath(path: string, folders: ReadonlyMap<string, string>): string | null {
+  const parts = partsOf(path);
+  for (let count = parts.length - 1; count >= 0; count--) {
+    const to = folders.get(parts.slice(0, count).join("/"));
+    if (to !== undefined) {
+      return [...(to === "" ? [] : [to]), ...parts.slice(count)].join("/");
+    }
+  }
+  return null;
 }

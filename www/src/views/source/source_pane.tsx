@@ -16,7 +16,7 @@ import { CodeText } from "./code_text.tsx";
 import { followHighlights, runsOf } from "./highlighted.ts";
 import type { SourceRow } from "./listing.ts";
 import type { SourceText } from "./sources.ts";
-import { mayAskServers } from "./sources.ts";
+import { chooseAmong, mayAskServers } from "./sources.ts";
 import type { ShownCode } from "./read_code.ts";
 import {
   chooseLine,
@@ -31,6 +31,9 @@ import {
   textColumns,
   whole,
 } from "./state.ts";
+
+/** Of more files that end alike, the newest. */
+const MOST_CHOICES = 8;
 
 export function SourcePane({ of }: { of: ShownCode }): JSX.Element {
   useEffect(followHighlights, []);
@@ -168,6 +171,7 @@ function WithoutText({ rows }: { rows: readonly SourceRow[] }): JSX.Element | nu
   return (
     <p class="lines-note source-note" role="note">
       <span>{words}</span>
+      {known?.kind === "refused" && known.among !== undefined && <Among path={of.path} paths={known.among} />}
       <button type="button" onClick={() => take("files")}>
         Add files…
       </button>
@@ -180,6 +184,19 @@ function WithoutText({ rows }: { rows: readonly SourceRow[] }): JSX.Element | nu
         </button>
       )}
     </p>
+  );
+}
+
+/** Which of several files it is. */
+function Among({ path, paths }: { path: string; paths: readonly string[] }): JSX.Element {
+  return (
+    <>
+      {paths.slice(0, MOST_CHOICES).map((each) => (
+        <button key={each} type="button" title={each} onClick={() => chooseAmong(path, each)}>
+          {each}
+        </button>
+      ))}
+    </>
   );
 }
 

@@ -16,7 +16,7 @@ import { counted, bytes } from "../../state/format.ts";
 import { toast } from "../../state/toasts.ts";
 import { nextTask } from "../../worker/slices.ts";
 import type { SourceFile } from "./listing.ts";
-import { candidates } from "./listing.ts";
+import { candidates, movedFolder, movedPath, partsOf } from "./listing.ts";
 
 /** As `core/listing` has them. */
 const SUFFIXES = new Set(
@@ -47,8 +47,8 @@ const kept = signal<readonly KeptFile[]>([]);
 
 export type SourceText =
   | { kind: "here"; lines: readonly string[]; from: string; check: Exclude<TextCheck, "unknown">; modified: number }
-  /** Another file than was compiled, or one of several. */
-  | { kind: "refused"; from: string; why: string }
+  /** Another file than was compiled, or one of several: `among` are these, by their paths. */
+  | { kind: "refused"; from: string; why: string; among?: readonly string[] }
   /** With what servers said instead of sending it. */
   | { kind: "missing"; tried: readonly ServerAnswer[] };
 
@@ -89,6 +89,7 @@ export function keepSources(given: readonly GivenFile[]): GivenFile[] {
       given: number,
     }));
     kept.value = [...added, ...before].slice(0, MOST_FILES);
+    moved.value = new Map();
     const more = added.length > MOST_FILES ? ` The other ${added.length - MOST_FILES} are too many.` : "";
     const words = counted(Math.min(added.length, MOST_FILES), "source file", "source files");
     toast("info", `${words} kept for the source view.${more}`);
@@ -96,8 +97,18 @@ export function keepSources(given: readonly GivenFile[]): GivenFile[] {
   return given.filter((each) => !isSource(each));
 }
 
+/** Folders of debug information, and those that the user says they are, until other files are given. */
+const moved = signal<ReadonlyMap<string, string>>(new Map());
+
+/** Of several files that end like a path this is the one: whatever lay beside it then lies beside it now. */
+export function chooseAmong(path: string, given: string): void {
+  const { from, to } = movedFolder(path, given);
+  moved.value = new Map(moved.peek()).set(from, to);
+}
+
 interface Search {
   files: readonly KeptFile[];
+  moved: ReadonlyMap<string, string>;
   /** The machine of `perftab view` can be asked once a file has the code. */
   code: Sought["code"];
   at: Sought["at"];
@@ -111,6 +122,7 @@ const searches = new Map<string, Search>();
 function searchFor({ code, at }: Sought): Search {
   return {
     files: kept.value,
+    moved: moved.value,
     code,
     at,
     servers: areAllowed() ? servers.value.filter(({ kind }) => kind !== "this-machine") : [],
@@ -121,7 +133,7 @@ function searchFor({ code, at }: Sought): Search {
 function findsMore(search: Search, before: Search): boolean {
   const hasCode = (search.code !== null && before.code === null) || (search.at !== null && before.at === null);
   const isNew = ({ url }: Server): boolean => !before.servers.some((asked) => asked.url === url);
-  return before.files !== search.files || hasCode || search.servers.some(isNew);
+  return before.files !== search.files || before.moved !== search.moved || hasCode || search.servers.some(isNew);
 }
 
 /**
@@ -175,12 +187,12 @@ export async function linesAt(session: Session, of: Sought, numbers: Uint32Array
   return lines;
 }
 
-async function look(session: Session, of: Sought, { files, servers: asked }: Search): Promise<SourceText> {
+async function look(session: Session, of: Sought, { files, moved: folders, servers: asked }: Search): Promise<SourceText> {
   const inside = await lookInside(session, of);
   if (inside.kind === "here") {
     return inside;
   }
-  const given = await lookAmong(session, of, files);
+  const given = await lookAmong(session, of, files, folders);
   if (given.kind !== "missing") {
     // What somebody gave is what they want to see, also where it is refused.
     return given;
@@ -275,11 +287,16 @@ async function askServers(session: Session, of: Sought, asked: Search["servers"]
   return refused ?? { kind: "missing", tried };
 }
 
-async function lookAmong(session: Session, { path, md5 }: Sought, files: readonly KeptFile[]): Promise<SourceText> {
-  const found = candidates(
-    path,
-    files.map((each) => each.path),
-  );
+async function lookAmong(
+  session: Session,
+  { path, md5 }: Sought,
+  files: readonly KeptFile[],
+  folders: Search["moved"],
+): Promise<SourceText> {
+  const paths = files.map((each) => each.path);
+  const wanted = md5 === null ? movedPath(path, folders) : null;
+  const placed = wanted === null ? -1 : paths.findIndex((each) => partsOf(each).join("/") === wanted);
+  const found = placed === -1 ? candidates(path, paths) : [{ at: placed, parts: Number.POSITIVE_INFINITY }];
   const [best] = found;
   if (best === undefined) {
     return MISSING;
@@ -288,9 +305,10 @@ async function lookAmong(session: Session, { path, md5 }: Sought, files: readonl
     const alike = found.filter(({ parts }) => parts === best.parts).flatMap(({ at }) => files[at] ?? []);
     // A file that is given again is instead of the one before.
     const isReplaced = (one: KeptFile): boolean => alike.some((other) => other.path === one.path && other.given > one.given);
-    const names = alike.filter((one) => !isReplaced(one)).length;
-    if (names > 1) {
-      return { kind: "refused", from: path, why: `${names} files end like this path. Add the folder that has the right one` };
+    const among = alike.filter((one) => !isReplaced(one)).map((one) => one.path);
+    if (among.length > 1) {
+      const why = `${among.length} files end like this path. Choose the right one, or add the folder that has it`;
+      return { kind: "refused", from: path, why, among };
     }
   }
   let refused: SourceText = MISSING;
