@@ -363,8 +363,11 @@ describe("lines of a function", () => {
       await tab.picture("share-texts");
       await tab.close();
 
-      // A recording has none to tell, so there is nothing to tick.
-      const own = await open();
+      // A link without any has none to tell, so there is nothing to tick.
+      const bare = parts.path("bare.txt");
+      parts.perftab("share", recording, "--base", host, "-o", bare);
+      const own = await Tab.open(readFileSync(bare, "utf8").trim());
+      await own.opened();
       await own.page.getByRole("button", { name: "Share", exact: true }).click();
       await own.page.getByRole("checkbox", { name: /^Source files/ }).waitFor();
       assert.equal(await own.page.getByRole("checkbox", { name: /^Text of hot/ }).count(), 0);
