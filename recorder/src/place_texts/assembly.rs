@@ -38,7 +38,8 @@ pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> I
         }
         read.asked += 1;
         if !function.as_ref().is_some_and(|code| code.has(place.dso, place.address)) {
-            function = Instructions::at(session, place.dso, place.address);
+            function = Instructions::at(session, place.dso, place.address)
+                .or_else(|| Instructions::made(session, place.dso, place.address));
         }
         let text = function.as_ref().and_then(|code| {
             let number = code.number_around(place.address)?;
