@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { Word } from "../../session/highlight.ts";
 import { matcher } from "./code_search.ts";
 import { piecesOf } from "./find.ts";
+import { shownText } from "./listing.ts";
 
 const CLASSES: Record<number, string> = {
   [Word.Keyword]: "word-keyword",
@@ -15,7 +16,8 @@ const CLASSES: Record<number, string> = {
 const PLAIN: ArrayLike<number> = [];
 
 export function CodeText({ text, runs = PLAIN }: { text: string; runs?: ArrayLike<number> }): JSX.Element {
-  const pieces = piecesOf(text, matcher.value?.(text) ?? [], runs);
+  const shown = shownText(text);
+  const pieces = piecesOf(shown, matcher.value?.(shown) ?? [], runs);
   return (
     <>
       {pieces.map(({ text: piece, kind }, at) => {

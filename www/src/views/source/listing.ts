@@ -292,6 +292,14 @@ const TAB = 4;
 /** What has not the width of a letter: from U+2E80 on scripts have some that are twice as wide. */
 const ODD = /[\t\u2e80-\uffff]/;
 
+/** Letters of a line that are shown: more in one are none that somebody wrote, and take a browser seconds. */
+const MOST_LETTERS = 2_000;
+
+/** A line as it is shown; searched and highlighted is all of it. */
+export function shownText(text: string): string {
+  return text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)}…` : text;
+}
+
 /** How many letters of the usual width a text is wide: no less than it needs. */
 export function columnsOf(text: string): number {
   if (!ODD.test(text)) {

@@ -2,7 +2,7 @@
 
 import { NONE } from "../../session/types.ts";
 import type { Listing, ListedLine, SourceRow } from "./listing.ts";
-import { hottestLine, sourceRows } from "./listing.ts";
+import { hottestLine, shownText, sourceRows } from "./listing.ts";
 
 /** Lines before and behind the hottest. */
 const BEFORE = 4;
@@ -64,7 +64,7 @@ function nearInstructions(listing: Listing, hottest: ListedLine | null): Pick<Ne
 
 /** Lines without the space that all of them begin with. */
 export function dedented(texts: readonly string[]): string[] {
-  const plain = texts.map((text) => text.replaceAll("\t", "    "));
+  const plain = texts.map((text) => shownText(text).replaceAll("\t", "    "));
   const margins = plain.filter((text) => text.trim() !== "").map((text) => text.length - text.trimStart().length);
   const margin = margins.reduce((least, each) => Math.min(least, each), Number.MAX_SAFE_INTEGER);
   return plain.map((text) => text.slice(margin).trimEnd());

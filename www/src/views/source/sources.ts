@@ -16,7 +16,7 @@ import { counted, bytes } from "../../state/format.ts";
 import { toast } from "../../state/toasts.ts";
 import { nextTask } from "../../worker/slices.ts";
 import type { SourceFile } from "./listing.ts";
-import { candidates, movedFolder, movedPath, partsOf } from "./listing.ts";
+import { candidates, movedFolder, movedPath, partsOf, shownText } from "./listing.ts";
 
 /** As `core/listing` has them. */
 const SUFFIXES = new Set(
@@ -31,9 +31,6 @@ const MAX_SOURCE = 16 << 20;
 const MOST_FILES = 20_000;
 /** Files of one name that are compared with a sum. */
 const MOST_TRIES = 8;
-
-/** Letters of a line that are shown: more in one are none that somebody wrote, and take a browser seconds. */
-const MOST_LETTERS = 2_000;
 
 interface KeptFile {
   path: string;
@@ -182,7 +179,9 @@ export async function linesAt(session: Session, of: Sought, numbers: Uint32Array
   const present = shown === undefined || findsMore(search, shown) ? undefined : sourceTexts.peek().get(keyOf(of));
   const text = present ?? (await look(session, of, search));
   const lines =
-    text.kind === "here" ? { check: text.check, texts: Array.from(numbers, (number) => text.lines[number - 1] ?? "") } : null;
+    text.kind === "here"
+      ? { check: text.check, texts: Array.from(numbers, (number) => shownText(text.lines[number - 1] ?? "")) }
+      : null;
   told.set(key, { search, lines });
   return lines;
 }
@@ -324,11 +323,6 @@ async function lookAmong(
   return refused;
 }
 
-function shownLine(line: string): string {
-  const own = line.endsWith("\r") ? line.slice(0, -1) : line;
-  return own.length > MOST_LETTERS ? `${own.slice(0, MOST_LETTERS)}…` : own;
-}
-
 async function read(session: Session, { path: from, file }: KeptFile, md5: Uint8Array | null): Promise<SourceText> {
   if (file.size > MAX_SOURCE) {
     return { kind: "refused", from, why: `it has ${bytes(file.size)}, and no source file is longer than ${bytes(MAX_SOURCE)}` };
@@ -338,7 +332,7 @@ async function read(session: Session, { path: from, file }: KeptFile, md5: Uint8
     if (why !== null) {
       return { kind: "refused", from, why };
     }
-    const lines = text.split("\n").map(shownLine);
+    const lines = text.split("\n").map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
     if (lines.at(-1) === "") {
       lines.pop();
     }

@@ -16,7 +16,7 @@ import { share } from "../words.ts";
 import type { Lane, Loop } from "./jumps.ts";
 import { lanesAt, loopAround } from "./jumps.ts";
 import type { CodeRow } from "./listing.ts";
-import { codeRows, columnsOf, hottestLine, placeAmong, sourceRows } from "./listing.ts";
+import { codeRows, columnsOf, hottestLine, placeAmong, shownText, sourceRows } from "./listing.ts";
 import type { CodeQuestion, ShownCode } from "./read_code.ts";
 import { mergedQuery, readCode } from "./read_code.ts";
 import type { Ran } from "./ran.ts";
@@ -198,7 +198,7 @@ export const lineRows = computed(() => {
 
 /** How many letters of the usual width the longest line of the file has room for. */
 export const textColumns = computed(() =>
-  lineRows.value.reduce((most, { text: line }) => Math.max(most, columnsOf(line ?? "")), 0),
+  lineRows.value.reduce((most, { text: line }) => Math.max(most, columnsOf(shownText(line ?? ""))), 0),
 );
 
 /** Rows by their numbers: the chosen one, and those of the other pane that belong to it. */
