@@ -15,6 +15,9 @@ pub struct RecordedFiles {
     pub os_release: Option<String>,
     /// Nanoseconds from the first sample to the last; `None` without times.
     pub sampled_nanos: Option<u64>,
+    /// Processes: those that still run may be in containers, which have the files.
+    #[serde(default)]
+    pub pids: Vec<u32>,
     /// One for each DSO, in the order of their numbers.
     pub files: Vec<RecordedFile>,
 }
@@ -60,6 +63,7 @@ impl Session {
         RecordedFiles {
             os_release: profile.host.os_release.clone(),
             sampled_nanos: sample_time.map(|(first, last)| last.saturating_sub(first)),
+            pids: profile.threads.processes.iter().map(|process| process.pid).collect(),
             files: profile.dsos.iter().filter_map(|(id, dso)| RecordedFile::of(id, dso)).collect(),
         }
     }

@@ -28,8 +28,8 @@ use super::route::LocalFile;
 use super::sources::{FoundSource, SourceSearch};
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client};
+use crate::images::candidates::{Candidates, SoughtDso};
 use crate::images::companions::{Companions, GivenCompanions};
-use crate::images::kernel::KernelPlaces;
 use crate::images::kernel_copies::KernelCopies;
 use crate::images::local::{self, Holding, Located, Places};
 use crate::images::unpacked::unpacked;
@@ -81,8 +81,8 @@ const MOST_PATHS: usize = 100;
 /// What the page has told of a recording.
 struct ToldRecording {
     files: Vec<RecordedFile>,
-    /// By the release of its kernel.
-    kernels: Mutex<KernelPlaces>,
+    /// `None`: this machine is left alone.
+    machine: Option<Mutex<Candidates>>,
 }
 
 impl LocalMachine {
@@ -199,8 +199,10 @@ impl LocalMachine {
             Some(_) => input.late_ids(&recorded),
             None => Judgement::default(),
         };
-        let kernels = KernelPlaces::new(Path::new("/"), recorded.os_release.as_deref());
-        let told = ToldRecording { files: recorded.files, kernels: Mutex::new(kernels) };
+        let RecordedFiles { os_release, pids, files, .. } = recorded;
+        let places = self.places.clone();
+        let machine = places.map(|it| Mutex::new(Candidates::new(it, os_release.as_deref(), pids)));
+        let told = ToldRecording { files, machine };
         self.lock_told().insert(number, Arc::new(told));
         Some(judgement)
     }
@@ -228,45 +230,44 @@ impl LocalMachine {
                 Holding::Code => places.executables(id),
                 Holding::Dwarf => [places.debug_files(id), places.executables(id)].concat(),
             };
-            local::open_matching(by_id, id, holding).or_else(|| {
-                self.told().iter().find_map(|recording| recording.open(id, holding, places))
-            })
+            local::open_matching(by_id, id, holding)
+                .or_else(|| self.told().iter().find_map(|recording| recording.open(id, holding)))
         })
     }
 }
 
 impl ToldRecording {
     /// A file of a build by where it ran.
-    fn open(&self, id: BuildId, holding: Holding, places: &Places) -> Option<Located> {
+    fn open(&self, id: BuildId, holding: Holding) -> Option<Located> {
         let is_of_build = |file: &&RecordedFile| match file.identity {
             Identity::Gnu(recorded) => recorded == id || recorded.without_padding() == Some(id),
             Identity::Content(_) => false,
         };
         let mut files = self.files.iter().filter(is_of_build);
-        files.find_map(|file| self.open_file(id, holding, file, places))
+        files.find_map(|file| self.open_file(id, holding, file))
     }
 
     /// A file that may be this one.
-    fn open_file(
-        &self,
-        id: BuildId,
-        holding: Holding,
-        file: &RecordedFile,
-        places: &Places,
-    ) -> Option<Located> {
-        let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+    fn open_file(&self, id: BuildId, holding: Holding, file: &RecordedFile) -> Option<Located> {
+        let machine =
+            || Some(self.machine.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner));
         let listed_as = file.listed_as.as_deref();
-        let paths = match file.kind {
-            DsoKind::Kernel => kernels().kernels(listed_as),
-            DsoKind::Module => kernels().modules(std::iter::once(&*file.path).chain(listed_as)),
-            _ => places.of_path(Path::new(&file.path)),
+        let dso = SoughtDso { kind: file.kind, path: &file.path, listed_as, ids: vec![id] };
+        let paths = {
+            let mut machine = machine()?;
+            let mut paths = machine.executables(&dso);
+            if holding == Holding::Dwarf {
+                let linked: Vec<_> = paths.iter().flat_map(|it| machine.linked_from(it)).collect();
+                paths.extend(machine.debug_files(&dso).into_iter().chain(linked));
+            }
+            paths
         };
         local::open_matching(paths, id, holding).or_else(|| match (file.kind, holding) {
             // Names without lines: what there is of most kernels.
             (DsoKind::Kernel, Holding::Code) => {
                 let copies = KernelCopies::of_user();
                 let file = copies.open_checked(id).or_else(|| {
-                    let symbols = kernels().running_symbols(id)?;
+                    let symbols = machine()?.kernels().running_symbols(id)?;
                     copies.keep(id, &symbols.text);
                     nameless(&stamped_kallsyms(id, &symbols.text))
                 });

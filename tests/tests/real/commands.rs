@@ -313,6 +313,41 @@ fn a_recording_is_read_from_standard_input() {
     let named = recorded.perftab(&["report", "--json", "perf.data"]);
     assert_eq!(piped.status.code(), Some(0), "{}", text(&piped.stderr));
     assert_eq!(text(&piped.stdout), text(&named.stdout));
+
+    // What perf writes into a pipe is named as what it writes into a file, by every verb.
+    let pipe = recorded.folder.join("pipe.data");
+    let mut record = Command::new("perf");
+    let options = ["record", "-q", "-e", "cpu-clock", "-g", "--buildid-mmap", "-o", "-"];
+    record.args(options).arg(&recorded.program).env("HOME", &*recorded.folder);
+    let piped = perf::until_the_kernel_lets(&mut record).expect("perf runs");
+    fs::write(&pipe, piped.stdout).expect("it is kept");
+    for verb in [
+        &["report", "--json"][..],
+        &["script"],
+        &["info", "--json"],
+        &["annotate", "--asm"],
+        &["export", "--to", "collapsed"],
+        &["buildid", "list"],
+        &["buildid", "verify", "-H"],
+    ] {
+        let input = fs::File::open(&pipe).expect("the recording");
+        let arguments = [verb, &["-"]].concat();
+        let streamed = recorded.command(&arguments).ended_with(input).expect("it runs");
+        assert_eq!(streamed.status.code(), Some(0), "{verb:?}: {}", text(&streamed.stderr));
+        let arguments = [verb, &["pipe.data"]].concat();
+        assert_eq!(text(&streamed.stdout), text(&recorded.perftab(&arguments).stdout), "{verb:?}");
+        let has_names = text(&streamed.stdout).contains("spin") || verb[0] == "buildid";
+        assert!(has_names, "{verb:?}: {}", text(&streamed.stdout));
+    }
+    let statuses = |file: &str| -> BTreeSet<(String, String)> {
+        let output = recorded.perftab(&["info", "--json", file]);
+        let info: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let dsos = info["dsos"].as_array().expect("DSOs").iter();
+        let of_program = dsos.filter(|dso| dso["path"].as_str() == recorded.program.to_str());
+        of_program.map(|dso| (dso["path"].to_string(), dso["status"].to_string())).collect()
+    };
+    assert_eq!(statuses("pipe.data"), statuses("perf.data"));
+    assert_eq!(statuses("pipe.data").len(), 1);
 }
 
 #[test]

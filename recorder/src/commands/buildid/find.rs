@@ -3,7 +3,6 @@
 //! Constraint: only files whose content has the recorded identity come out; what was met on the
 //! way is told, so that a failure can be understood.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,27 +16,25 @@ use super::targets::Target;
 use crate::buildid_cache::{Bytes, Cache, CachedFile, Part, Proof, key_of};
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, Fetched, Patience};
+use crate::images::candidates::{Candidates, SoughtDso};
 use crate::images::companions::{Companions, GivenCompanions};
 use crate::images::download::{self, Job};
-use crate::images::kernel::KernelPlaces;
 use crate::images::local::{self, Places};
 use crate::images::unpacked::unpacked;
-use crate::images::{folders, identity, roots};
+use crate::images::{folders, identity};
 use crate::record::own_vdso;
 use crate::stop::Stop;
 
 /// Where files are looked for.
 pub struct Finder {
     cache: Option<Cache>,
-    places: Option<Places>,
+    /// `None`: this machine is left alone.
+    machine: Option<Candidates>,
     client: Arc<Client>,
     /// Files that the user named, and what they are.
     named: Vec<(Identity, PathBuf)>,
     /// Those of them that debug information may name.
     companions: GivenCompanions,
-    /// Roots of containers that still run.
-    roots: Vec<PathBuf>,
-    kernel_places: KernelPlaces,
     stop: Stop,
 }
 
@@ -125,16 +122,15 @@ impl Finder {
         let dir = args.cache.buildid_dir.as_deref();
         Ok(Self {
             cache: Cache::of_user(dir).filter(|_| !args.no_local || dir.is_some()),
-            places: (!args.no_local)
-                .then(|| Places::of_this_machine(args.cache.buildid_dir.as_deref())),
+            machine: (!args.no_local).then(|| {
+                let profile = session.profile();
+                let pids = profile.threads.processes.iter().map(|process| process.pid).collect();
+                let release = profile.host.os_release.as_deref();
+                Candidates::new(Places::of_this_machine(dir), release, pids)
+            }),
             client: Arc::new(Client::new(args, Patience::OfCommand)),
             named,
             companions,
-            roots: if args.no_local { Vec::new() } else { roots::foreign_roots(session) },
-            kernel_places: KernelPlaces::new(
-                Path::new("/"),
-                session.profile().host.os_release.as_deref(),
-            ),
             stop,
         })
     }
@@ -146,15 +142,13 @@ impl Finder {
         for (_, path) in self.named.iter().filter(|(found, _)| target.is(*found)) {
             offer(target, path, &mut pieces, OtherBuild::Ignore);
         }
-        if self.places.is_some() {
+        if let Some(machine) = &mut self.machine {
             match target.kind {
                 DsoKind::Vdso => find_vdso(target, &mut pieces),
                 DsoKind::Kernel => find_kallsyms(target, &mut pieces),
                 _ => {}
             }
-        }
-        if let Some(places) = self.places.clone() {
-            self.find_local(target, &places, &mut pieces);
+            find_local(target, machine, &mut pieces);
         }
         if pieces.pieces.is_empty() {
             self.find_cached(target, Proof::Name, &mut pieces);
@@ -181,7 +175,9 @@ impl Finder {
         for image in files.filter_map(|file| identity::image(file).ok()?) {
             let paths = target.paths().map(Path::to_owned).collect();
             let companions = Companions::of(&image, build, paths);
-            for (id, file) in companions.open_all(&self.companions, self.places.as_ref()) {
+            for (id, file) in
+                companions.open_all(&self.companions, self.machine.as_ref().map(Candidates::places))
+            {
                 each(Piece { part: Part::Companion(id), content: Content::File(file) })?;
             }
         }
@@ -198,42 +194,6 @@ impl Finder {
             let is_it = |it: &CachedFile| it.proof == proof && target.is_cached(it);
             for CachedFile { part, file, .. } in entry.found.into_iter().filter(is_it) {
                 pieces.add(part, Content::File(file));
-            }
-        }
-    }
-
-    fn find_local(&mut self, target: &Target, places: &Places, pieces: &mut Pieces) {
-        let has_symbols = target.kind == DsoKind::Kernel && pieces.has(Part::Kallsyms);
-        // A vmlinux is a hundred times as large, and here it would tell no more names.
-        if has_symbols {
-            return;
-        }
-        for path in target.paths() {
-            offer(target, path, pieces, OtherBuild::Report);
-            let below_root = path.strip_prefix("/").unwrap_or(path);
-            for root in &self.roots {
-                offer(target, &root.join(below_root), pieces, OtherBuild::Ignore);
-            }
-        }
-        let by_id = target.readings().into_iter();
-        let by_id = by_id.flat_map(|id| [places.executables(id), places.debug_files(id)].concat());
-        let by_path = target.paths().flat_map(|path| places.of_path(path));
-        let of_kernel = match target.kind {
-            DsoKind::Kernel => self.kernel_places.kernels(target.listed_as.as_deref()),
-            DsoKind::Module => {
-                let paths = target.listed_as.as_deref().into_iter().chain([target.path.as_str()]);
-                self.kernel_places.modules(paths)
-            }
-            _ => Vec::new(),
-        };
-        for path in by_id.chain(by_path).chain(of_kernel) {
-            offer(target, &path, pieces, OtherBuild::Ignore);
-        }
-        if let Some(link) = debug_link(pieces) {
-            for path in target.paths() {
-                for path in places.debug_links(path, Some(OsStr::new(&link))) {
-                    offer(target, &path, pieces, OtherBuild::Ignore);
-                }
             }
         }
     }
@@ -313,10 +273,27 @@ fn part_of(file: &File) -> Option<Part> {
     Some(if holds_code(&image) { Part::Elf } else { Part::Debug })
 }
 
-fn debug_link(pieces: &Pieces) -> Option<String> {
-    let executable = pieces.pieces.iter().find(|piece| piece.part == Part::Elf)?;
-    let Content::File(file) = &executable.content else { return None };
-    identity::image(file).ok()??.debug_link()
+/// Files of this machine. Where the recorded path has another build, that is said.
+fn find_local(target: &Target, machine: &mut Candidates, pieces: &mut Pieces) {
+    let has_symbols = target.kind == DsoKind::Kernel && pieces.has(Part::Kallsyms);
+    // A vmlinux is a hundred times as large, and here it would tell no more names.
+    if has_symbols {
+        return;
+    }
+    let dso = SoughtDso {
+        kind: target.kind,
+        path: &target.path,
+        listed_as: target.listed_as.as_deref(),
+        ids: target.readings(),
+    };
+    let mut paths = machine.executables(&dso);
+    let linked: Vec<PathBuf> = paths.iter().flat_map(|path| machine.linked_from(path)).collect();
+    paths.extend(machine.debug_files(&dso).into_iter().chain(linked));
+    for path in paths {
+        let is_recorded = target.paths().any(|recorded| recorded == path);
+        let other_build = if is_recorded { OtherBuild::Report } else { OtherBuild::Ignore };
+        offer(target, &path, pieces, other_build);
+    }
 }
 
 /// The vdso is no file; ours is that of every process like ours.

@@ -16,12 +16,14 @@ use crate::output;
 
 impl Search<'_> {
     /// What dwz moved out of debug files that are used, into a file that several share.
-    pub(super) fn find_supplementary(&mut self, args: &ImageArgs) -> anyhow::Result<()> {
-        let places =
-            (!args.no_local).then(|| Places::of_this_machine(args.cache.buildid_dir.as_deref()));
+    pub(super) fn find_supplementary(
+        &mut self,
+        args: &ImageArgs,
+        places: Option<&Places>,
+    ) -> anyhow::Result<()> {
         for (by, link) in self.session.wanted_supplementary() {
             let folder = Path::new(&by).parent().unwrap_or(Path::new(""));
-            if let Some(places) = &places {
+            if let Some(places) = places {
                 let linked = iter::once(folder.join(&link.path));
                 let by_id = places.debug_files(link.build_id).into_iter();
                 for path in linked.chain(by_id) {

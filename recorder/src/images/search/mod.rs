@@ -20,6 +20,7 @@ use perftab_core::session::{OfferReport, OfferStep, Session, WantedDso};
 use perftab_core::{DsoId, DsoKind, ImageContents, Rejection};
 use perftab_perfdata::format::BuildId;
 
+use super::candidates::Candidates;
 use super::code_of_processes;
 use super::folders::files_below;
 use super::forced;
@@ -65,20 +66,24 @@ pub fn name_frames_with(
     }
     let named: Vec<NamedReport> =
         images.image.iter().map(|path| search.offer_named(path)).collect::<Result<_, _>>()?;
-    let places =
-        (!images.no_local).then(|| Places::of_this_machine(images.cache.buildid_dir.as_deref()));
-    if let Some(places) = &places {
-        search.offer_local(places);
+    let mut machine = (!images.no_local).then(|| {
+        let places = Places::of_this_machine(images.cache.buildid_dir.as_deref());
+        let profile = search.session.profile();
+        let pids = profile.threads.processes.iter().map(|process| process.pid).collect();
+        Candidates::new(places, profile.host.os_release.as_deref(), pids)
+    });
+    if let Some(machine) = &mut machine {
+        search.offer_local(machine);
     }
     let written = recording.and_then(Recording::written);
     for &guesses in args.guesses() {
         search.session.guess_callers(guesses);
         loop {
-            search.unwind(recording, places.as_ref())?;
-            if places.is_some() {
+            search.unwind(recording, machine.as_mut())?;
+            if machine.is_some() {
                 // Unwound stacks lead to more of it, and it may tell how they go on.
                 code_of_processes::offer(search.session, written);
-                search.unwind(recording, places.as_ref())?;
+                search.unwind(recording, machine.as_mut())?;
             }
             // Stacks may go on in what comes, and lead to other files.
             if !search.fetch(Client::new(images, Patience::OfCommand))? {
@@ -87,12 +92,12 @@ pub fn name_frames_with(
         }
     }
     search.session.forget_kept_dumps();
-    search.find_supplementary(images)?;
+    search.find_supplementary(images, machine.as_ref().map(Candidates::places))?;
     if args.vmlinux.is_none() {
         search.say_missing_kernels();
     }
     resolve(search.session);
-    while places.as_ref().is_some_and(|places| search.find_split_units(places)) {
+    while machine.as_ref().is_some_and(|it| search.find_split_units(it.places())) {
         resolve(search.session);
     }
     let waiting: HashSet<&str> = search.session.waiting_files().collect();
@@ -153,7 +158,7 @@ impl<'a> Search<'a> {
     fn unwind(
         &mut self,
         recording: Option<&Recording>,
-        places: Option<&Places>,
+        mut machine: Option<&mut Candidates>,
     ) -> anyhow::Result<()> {
         let Some(recording) = recording else { return Ok(()) };
         let mut known: HashSet<DsoId> = self.session.wanted().iter().map(|it| it.dso).collect();
@@ -161,8 +166,8 @@ impl<'a> Search<'a> {
             let mut more = self.session.wanted();
             more.retain(|wanted| known.insert(wanted.dso));
             self.wanted.extend(more);
-            match places {
-                Some(places) => self.offer_local(places),
+            match &mut machine {
+                Some(machine) => self.offer_local(machine),
                 None => break,
             }
         }

@@ -1,6 +1,5 @@
 //! Files of this machine: by path, by build-id, by what those say of their debug files.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,80 +10,54 @@ use perftab_perfdata::decode::SliceSource;
 
 use super::{Search, readings};
 use crate::file_source::FileSource;
-use crate::images::identity;
-use crate::images::kernel::{self, KernelPlaces, RunningSymbols};
+use crate::images::candidates::{Candidates, SoughtDso};
+use crate::images::kernel::{self, RunningSymbols};
 use crate::images::kernel_copies::KernelCopies;
-use crate::images::local::{self, Places};
-use crate::images::roots::foreign_roots;
+use crate::images::local;
 use crate::output;
 use crate::record::own_vdso;
 
 impl Search<'_> {
     /// Files of this machine: by path, by build-id, by what those say of their debug files.
-    pub(super) fn offer_local(&mut self, places: &Places) {
-        let release = self.session.profile().host.os_release.clone();
-        let mut kernels = KernelPlaces::new(Path::new("/"), release.as_deref());
-        let roots = foreign_roots(self.session);
+    pub(super) fn offer_local(&mut self, machine: &mut Candidates) {
         let looked_for = std::mem::replace(&mut self.looked_for, self.wanted.len());
         let wanted: Vec<WantedDso> = self.wanted[looked_for..].to_vec();
         for wanted in wanted {
             if wanted.kind == DsoKind::Kernel {
-                self.offer_kallsyms(&wanted, places, &kernels);
+                self.offer_kallsyms(&wanted, machine);
             }
             if wanted.kind == DsoKind::Vdso {
                 self.offer_vdso();
             }
-            let executables = self.executables(&wanted, places, &mut kernels, &roots);
+            let listed_as = self.session.profile().dsos.get(wanted.dso).listed_as.clone();
+            let dso = SoughtDso {
+                kind: wanted.kind,
+                path: &wanted.path,
+                listed_as: listed_as.as_deref(),
+                ids: readings(wanted.build_id).collect(),
+            };
+            let executables = machine.executables(&dso);
             let used = executables.into_iter().find(|path| self.offer_for(&wanted, path));
-            let mut debug_files: Vec<_> =
-                readings(wanted.build_id).flat_map(|id| places.debug_files(id)).collect();
-            if !matches!(wanted.kind, DsoKind::Kernel | DsoKind::Module) {
-                debug_files.extend(places.of_path(Path::new(&wanted.path)));
-            }
-            debug_files.extend(used.into_iter().flat_map(|path| linked_from(places, &path)));
+            let mut debug_files = machine.debug_files(&dso);
+            debug_files.extend(used.into_iter().flat_map(|path| machine.linked_from(&path)));
             for path in debug_files {
                 if self.have_lines.contains(&wanted.dso) {
                     break;
                 }
                 if self.offer_for(&wanted, &path) {
-                    linked_from(places, &path).iter().for_each(|path| {
+                    machine.linked_from(&path).iter().for_each(|path| {
                         self.offer_for(&wanted, path);
                     });
                 }
             }
             if !self.named.contains(&wanted.dso) {
-                self.session.note_attempt(wanted.dso, &places.by_id(), "no file of this build");
+                self.session.note_attempt(
+                    wanted.dso,
+                    &machine.places().by_id(),
+                    "no file of this build",
+                );
             }
         }
-    }
-
-    /// Where the file that was mapped may lie, best first.
-    fn executables(
-        &self,
-        wanted: &WantedDso,
-        places: &Places,
-        kernels: &mut KernelPlaces,
-        roots: &[PathBuf],
-    ) -> Vec<PathBuf> {
-        let recorded = Path::new(&wanted.path);
-        let listed_as = self.session.profile().dsos.get(wanted.dso).listed_as.clone();
-        let mut paths = Vec::new();
-        match wanted.kind {
-            DsoKind::Kernel => paths.extend(kernels.kernels(listed_as.as_deref())),
-            DsoKind::Module => {
-                let known = [Some(wanted.path.as_str()), listed_as.as_deref()];
-                paths.extend(kernels.modules(known.into_iter().flatten()));
-            }
-            _ => {
-                // `[vdso]`, `//anon` and what a stranger's recording may hold are no paths.
-                if let Ok(below_root) = recorded.strip_prefix("/") {
-                    paths.push(recorded.to_owned());
-                    paths.extend(roots.iter().map(|root| root.join(below_root)));
-                }
-            }
-        }
-        paths.extend(readings(wanted.build_id).flat_map(|id| places.executables(id)));
-        paths
     }
 
     /// Offers a file that may be one DSO's and notes what came of it; whether it names the DSO.
@@ -117,7 +90,7 @@ impl Search<'_> {
     }
 
     /// The symbols of the kernel that runs, and copies of those of others.
-    fn offer_kallsyms(&mut self, wanted: &WantedDso, places: &Places, kernels: &KernelPlaces) {
+    fn offer_kallsyms(&mut self, wanted: &WantedDso, machine: &Candidates) {
         let copies = KernelCopies::of_user();
         for id in readings(wanted.build_id) {
             let open = |path: PathBuf, file| {
@@ -132,7 +105,9 @@ impl Search<'_> {
             if admit_copy(self) {
                 return;
             }
-            if let Some(RunningSymbols { path, text, notes }) = kernels.running_symbols(id) {
+            if let Some(RunningSymbols { path, text, notes }) =
+                machine.kernels().running_symbols(id)
+            {
                 copies.keep(id, &text);
                 // Where the names came from is the same the first time and later.
                 if admit_copy(self) {
@@ -143,7 +118,7 @@ impl Search<'_> {
                     return;
                 }
             }
-            let others = places.kernel_symbols(id).into_iter();
+            let others = machine.places().kernel_symbols(id).into_iter();
             let mut others = others.filter_map(|path| {
                 let file = local::open_regular(&path)?;
                 open(path, file)
@@ -171,11 +146,4 @@ impl Search<'_> {
             }
         }
     }
-}
-
-/// Where the debug file lies that the image at `path` names.
-fn linked_from(places: &Places, path: &Path) -> Vec<PathBuf> {
-    let image = local::open_regular(path).and_then(|file| identity::image(&file).ok()?);
-    let link = image.and_then(|image| image.debug_link());
-    link.map_or(Vec::new(), |link| places.debug_links(path, Some(OsStr::new(&link))))
 }

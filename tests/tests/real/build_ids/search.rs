@@ -15,8 +15,8 @@ use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perf;
 use perftab_tests::perftab_at;
 use perftab_tests::program::compile;
-use perftab_tests::servers::Debuginfod;
-use serde_json::Value;
+use perftab_tests::servers::{Debuginfod, Viewer};
+use serde_json::{Value, json};
 
 const ID: &str = "6b11c07ad05e9f31c07ad05e9f31c07ad05e9f31";
 const OTHER: &str = "6b22e2c041b7e2c041b7e2c041b7e2c041b7e2c0";
@@ -434,9 +434,17 @@ fn a_process_with_mounts_of_its_own_is_looked_into() {
     let own =
         RecordedProgram { folder, path: app, program: Vec::new(), other: Vec::new(), recording };
     let while_it_runs = own.is_named(&home, &[]);
+    // A page has told of it; any other verb finds it by the same search.
+    let viewer = Viewer::start(&["-"]);
+    let mapped = json!({"dso": 0, "kind": "user", "path": own.path, "identity": {"gnu": ID}});
+    let told = json!({ "pids": [child.id()], "files": [mapped] }).to_string();
+    assert_eq!(viewer.post("/profile/0/files", &told).status, 200);
+    let executable = format!("/debuginfod/buildid/{ID}/executable");
+    let for_a_page = viewer.get(&executable).status;
     child_process::kill(&mut child);
     assert!(recorded.status.success(), "{}", text(&recorded.stderr));
     assert!(while_it_runs, "its files are looked at while it runs");
+    assert_eq!(for_a_page, 200, "and handed to a page");
     assert!(!own.is_named(&home, &[]), "and not any more");
     assert!(own.folder.join("mounted").read_dir().expect("a folder").next().is_none());
 }
