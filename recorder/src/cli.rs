@@ -8,21 +8,25 @@ mod buildid;
 mod diff;
 mod filter;
 mod perf_options;
+mod perf_verbs;
 mod privacy;
 mod report;
 mod script;
 mod share;
 mod source;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub use annotate::{AnnotateArgs, AnnotatedPart};
 pub use diff::{DiffArgs, DiffBasis, DiffSort};
-pub use filter::{FilterArgs, TimeSpan};
-pub use report::{ReportArgs, ReportField, ReportFields, SortKey};
-pub use script::{BranchField, ScriptArgs, ScriptField};
+pub use filter::{FilterArgs, SampleFilterArgs, TimeSpan};
+pub use report::{
+    CallGraph, CallOrder, CallValue, HeaderArgs, Percentage, ReportArgs, ReportField, ReportFields,
+    RowArgs, SortKey,
+};
+pub use script::{BranchField, ScriptArgs, ScriptField, ScriptFields};
 pub use share::{LinkContentArgs, LinkTimes, ShareArgs};
 pub use source::SourceArgs;
 
@@ -45,6 +49,7 @@ use crate::late_ids::ThisMachine;
     version,
     disable_help_flag = true,
     disable_help_subcommand = true,
+    infer_long_args = true,
     before_help = "\
 Example: perftab record -g -- ./program && perftab view perf.data"
 )]
@@ -64,7 +69,19 @@ pub struct Cli {
 impl Cli {
     /// Reads the arguments; help and what is wrong with them end the process.
     pub fn of_arguments() -> Self {
-        Self::try_parse().unwrap_or_else(|error| perf_options::refuse(error))
+        let arguments = perf_options::arguments(std::env::args_os());
+        let parsed = Self::whole_command().try_get_matches_from(arguments).and_then(|matches| {
+            if perf_options::is_quiet(&matches) {
+                crate::output::be_quiet();
+            }
+            Self::from_arg_matches(&matches)
+        });
+        parsed.unwrap_or_else(|error| perf_options::refuse(error))
+    }
+
+    /// The command line with what perf users may write besides.
+    fn whole_command() -> clap::Command {
+        perf_options::accept(Self::command())
     }
 }
 
@@ -104,6 +121,15 @@ pub enum Command {
     /// Write manual pages and the completions of shells
     #[command(hide = true, before_help = "Example: perftab help-files /usr/share/perftab")]
     HelpFiles(HelpFilesArgs),
+    /// Print the events of this machine
+    #[command(before_help = "Example: perftab list sched:")]
+    List(ListEventsArgs),
+    /// Print the events of a recording
+    #[command(before_help = "Example: perftab evlist perf.data")]
+    Evlist(EvlistArgs),
+    /// Print the version
+    #[command(before_help = "Example: perftab version --build-options", hide = true)]
+    Version(VersionArgs),
 }
 
 /// Arguments of `help-files`, for whoever packs perftab.
@@ -114,12 +140,51 @@ pub struct HelpFilesArgs {
     pub folder: PathBuf,
 }
 
+/// `perftab list`.
+#[derive(Debug, Args)]
+pub struct ListEventsArgs {
+    /// hw, sw, cache, tracepoint, pmu, or a part of names; * and ? as in the shell
+    #[arg(value_name = "WHAT")]
+    pub what: Vec<String>,
+}
+
+/// `perftab evlist`.
+#[derive(Debug, Args)]
+pub struct EvlistArgs {
+    /// The recording.
+    #[command(flatten)]
+    pub input: InputArgs,
+}
+
+/// `perftab version`.
+#[derive(Debug, Args)]
+pub struct VersionArgs {
+    /// Also print what this build can do
+    #[arg(long)]
+    pub build_options: bool,
+}
+
 /// What to read.
 #[derive(Debug, Clone, Args)]
 pub struct InputArgs {
     /// A recording, a saved page or a link; - is standard input
     #[arg(value_name = "FILE", default_value = "perf.data", hide_default_value = false)]
-    pub file: PathBuf,
+    file: PathBuf,
+    /// The same, as in perf.
+    #[arg(short = 'i', long, value_name = "FILE", conflicts_with = "file", hide = true)]
+    input: Option<PathBuf>,
+}
+
+impl InputArgs {
+    /// For commands that read the name of a recording in another way.
+    pub fn of(file: PathBuf) -> Self {
+        Self { file, input: None }
+    }
+
+    /// Its name.
+    pub fn path(&self) -> &Path {
+        self.input.as_ref().unwrap_or(&self.file)
+    }
 }
 
 /// Where names may come from. Every file found is only a candidate: its build-id decides.
@@ -263,8 +328,6 @@ fn http_url(text: &str) -> Result<String, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     const SCREEN: (usize, usize) = (40, 100);
@@ -272,7 +335,8 @@ mod tests {
     fn check_help(words: &[String], command: &clap::Command) {
         let path = words.join(" ");
         let asked = words.iter().cloned().chain(["--help".to_owned()]);
-        let help = Cli::try_parse_from(asked).expect_err("--help ends parsing").to_string();
+        let parsed = Cli::whole_command().try_get_matches_from(asked);
+        let help = parsed.expect_err("--help ends parsing").to_string();
         assert!(help.starts_with("Example: perftab "), "{path}: help begins with\n{help}");
         let lines: Vec<&str> = help.lines().collect();
         assert!(lines.len() <= SCREEN.0, "{path}: {} lines of help", lines.len());
@@ -286,7 +350,7 @@ mod tests {
 
     #[test]
     fn every_help_begins_with_an_example_and_fits_a_screen() {
-        let command = Cli::command();
+        let command = Cli::whole_command();
         command.clone().debug_assert();
         check_help(&["perftab".to_owned()], &command);
     }

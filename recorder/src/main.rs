@@ -60,6 +60,9 @@ fn run(command: Command, losses: ExitCode) -> anyhow::Result<ExitCode> {
         Command::Export(args) => commands::export::run(&args),
         Command::Share(args) => commands::share::run(&args),
         Command::HelpFiles(args) => commands::help_files::run(&args),
+        Command::List(args) => commands::list::run(&args),
+        Command::Evlist(args) => commands::evlist::run(&args),
+        Command::Version(args) => commands::version::run(&args),
     }?;
     Ok(match outcome {
         Outcome::Complete => ExitCode::SUCCESS,

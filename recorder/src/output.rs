@@ -10,6 +10,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
@@ -225,8 +227,27 @@ pub fn about<T>(subject: &'static str, work: impl FnOnce() -> T) -> T {
     done
 }
 
+/// Whether notices are left out.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves notices out from now on, as `-q` says.
+pub fn be_quiet() {
+    IS_QUIET.store(true, Relaxed);
+}
+
+/// Whether `-q` was given: then there are no lines above tables either.
+pub fn is_quiet() -> bool {
+    IS_QUIET.load(Relaxed)
+}
+
 /// One line about something the user may want to know; not a result.
 pub fn notice(text: impl fmt::Display) {
+    if !is_quiet() {
+        say(text);
+    }
+}
+
+fn say(text: impl fmt::Display) {
     let subject = SUBJECT.with_borrow(|subject| subject.map(|subject| format!("{subject}: ")));
     let text = text.to_string();
     // Nothing is left to do if standard error is closed too.
@@ -235,7 +256,7 @@ pub fn notice(text: impl fmt::Display) {
 
 /// The one line of a failed command: what failed, then why.
 pub fn failure(error: &anyhow::Error) {
-    notice(format_args!("{error:#}"));
+    say(format_args!("{error:#}"));
 }
 
 /// A text as far as it says something: so many characters of it, and a sign where there were more.

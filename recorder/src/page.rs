@@ -3,6 +3,11 @@
 /// The page's source.
 pub static PAGE: &str = include_str!(env!("PERFTAB_PAGE_FILE"));
 
+/// Whether there is one: what stands in its place in a build without it is a few lines.
+pub fn is_there() -> bool {
+    PAGE.len() > 64 << 10
+}
+
 /// Where a profile goes that the page carries: once in every page.
 const PROFILE_MARK: &str = "<!--perftab:profile-->";
 

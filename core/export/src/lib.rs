@@ -20,6 +20,7 @@ mod out;
 mod pprof;
 mod protobuf;
 pub mod script;
+pub mod script_fields;
 mod source;
 mod speedscope;
 mod svg;

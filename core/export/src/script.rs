@@ -92,7 +92,7 @@ impl Field {
 }
 
 /// Name of what has none.
-const UNKNOWN: &str = "[unknown]";
+pub(crate) const UNKNOWN: &str = "[unknown]";
 
 /// Appends the block of a sample. `profile` and `symbols` are those of the whole recording, which
 /// has been read before: names may come from its end. `unwound` has the addresses of user space that its copy of the
@@ -234,7 +234,7 @@ fn write_raw(sample: &WatchedSample<'_>, text: &mut String) {
 
 /// How a caller was found.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+pub(crate) enum Found {
     /// As was recorded, or as files tell.
     Known,
     /// By the frame pointer, or from there on.
@@ -242,16 +242,16 @@ enum Found {
 }
 
 /// The frame of each word of a chain: a frame in no mapping counts several, and one that is no code counts none.
-struct FramesOfWords<'a, I> {
+pub(crate) struct FramesOfWords<'a, I> {
     profile: &'a Profile,
     frames: I,
     run: Option<(FrameId, u64)>,
     /// How the frame that came last was found.
-    found: Found,
+    pub(crate) found: Found,
 }
 
 impl<'a> FramesOfWords<'a, ()> {
-    fn new(
+    pub(crate) fn new(
         profile: &'a Profile,
         sample: &WatchedSample<'_>,
         words: usize,

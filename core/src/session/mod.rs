@@ -53,6 +53,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use perftab_export::script::{self, Field};
+use perftab_export::script_fields::{self, Layout};
 use perftab_images::{CodeTable, Images, RecordedIdentities};
 use perftab_names::{Ledger, MatchedSymbols, Symbols};
 use perftab_perfdata::error::{Warning, WarningKind};
@@ -60,7 +61,9 @@ use perftab_perfdata::text::printable;
 use perftab_profile::ingest::{Ingested, RecordCompression};
 use perftab_profile::{DsoId, EmbeddedSymbols, Profile};
 use perftab_snapshot::{Facts, Fidelity};
+use perftab_views::Query;
 use perftab_views::coverage::{FrameUses, Uses};
+use perftab_views::filter::Filter;
 use perftab_views::place_texts::PlaceTexts;
 
 pub use perftab_images::{AdmittedFile, NotUsed, OfferReport, OfferStep, UsedFile};
@@ -325,5 +328,30 @@ impl Session {
         text: &mut String,
     ) {
         script::write_sample(&self.profile, &self.symbols, sample, unwound, fields, more, text);
+    }
+
+    /// Appends a sample in another layout.
+    pub fn write_fields(
+        &self,
+        sample: &WatchedSample<'_>,
+        unwound: &[u64],
+        layout: &Layout,
+        text: &mut String,
+    ) {
+        script_fields::write_fields(&self.profile, &self.symbols, sample, unwound, layout, text);
+    }
+
+    /// The function that a sample ended in; `None` if that has no name.
+    pub fn leaf_name(&self, sample: &WatchedSample<'_>) -> Option<&str> {
+        let stack = sample.stack_in(&self.profile)?;
+        let frame = self.profile.stacks.frames(stack).next()?;
+        self.symbols.function(self.symbols.levels(frame).last()?.function).name
+    }
+
+    /// Which rows of the profile a query's filters take, by their numbers; of all events.
+    pub fn taken_rows(&self, query: &Query) -> Vec<bool> {
+        let filter = Filter::new(&self.profile, query);
+        let rows = 0..self.profile.samples.len();
+        rows.map(|row| filter.removed_by(row).is_none()).collect()
     }
 }

@@ -1,5 +1,7 @@
 //! `perftab annotate`: what may be written.
 
+use std::path::PathBuf;
+
 use clap::{Args, value_parser};
 
 use super::{FilterArgs, NameArgs, SourceArgs};
@@ -13,6 +15,9 @@ pub struct AnnotateArgs {
     /// A function [default: the hottest]
     #[arg(value_name = "FUNCTION", conflicts_with = "symbol")]
     pub function: Option<String>,
+    /// The recording, as in perf annotate: then only a function may be named.
+    #[arg(short = 'i', long, value_name = "FILE", conflicts_with = "function", hide = true)]
+    pub input: Option<PathBuf>,
     /// The function, as in perf annotate.
     #[arg(short = 's', long, value_name = "NAME", hide = true)]
     pub symbol: Option<String>,

@@ -5,6 +5,26 @@ use clap::Args;
 /// Filters and steps; those given all apply.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
+    /// Filters.
+    #[command(flatten)]
+    pub samples: SampleFilterArgs,
+    /// Only stacks with this function, starting at it; NAME or DSO:NAME
+    #[arg(long, value_name = "NAME")]
+    pub focus: Option<String>,
+    /// Drop samples with this function on the stack
+    #[arg(long, value_name = "NAME")]
+    pub drop: Vec<String>,
+    /// Merge this function into its caller
+    #[arg(long, value_name = "NAME")]
+    pub merge: Vec<String>,
+    /// Only samples with a match on the stack; same syntax as on the page
+    #[arg(long, value_name = "TEXT")]
+    pub search: Vec<String>,
+}
+
+/// Filters, each of which decides about single samples.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SampleFilterArgs {
     /// Only threads with these names
     #[arg(long, alias = "comms", value_name = "NAME,…", value_delimiter = ',')]
     pub comm: Vec<String>,
@@ -23,28 +43,24 @@ pub struct FilterArgs {
     /// Only samples taken in these DSOs
     #[arg(long, alias = "dsos", value_name = "DSO,…", value_delimiter = ',')]
     pub dso: Vec<String>,
-    /// Only stacks with this function, starting at it; NAME or DSO:NAME
-    #[arg(long, value_name = "NAME")]
-    pub focus: Option<String>,
-    /// Drop samples with this function on the stack
-    #[arg(long, value_name = "NAME")]
-    pub drop: Vec<String>,
-    /// Merge this function into its caller
-    #[arg(long, value_name = "NAME")]
-    pub merge: Vec<String>,
-    /// Only samples with a match on the stack; same syntax as on the page
-    #[arg(long, value_name = "TEXT")]
-    pub search: Vec<String>,
 }
 
 impl FilterArgs {
     /// True if none is given.
     pub fn is_empty(&self) -> bool {
-        let Self { comm, pid, tid, cpu, time, dso, focus, drop, merge, search } = self;
+        let Self { samples, focus, drop, merge, search } = self;
+        samples.is_empty()
+            && focus.is_none()
+            && [drop, merge, search].iter().all(|names| names.is_empty())
+    }
+}
+
+impl SampleFilterArgs {
+    /// True if none is given.
+    pub fn is_empty(&self) -> bool {
+        let Self { comm, pid, tid, cpu, time, dso } = self;
         let are_empty = [comm.is_empty(), pid.is_empty(), tid.is_empty(), cpu.is_empty()];
-        are_empty == [true; 4]
-            && [time.is_none(), focus.is_none()] == [true; 2]
-            && [dso, drop, merge, search].iter().all(|names| names.is_empty())
+        are_empty == [true; 4] && time.is_none() && dso.is_empty()
     }
 }
 

@@ -1,13 +1,26 @@
-//! Options of perf that perftab does not have: each is known by name, and the answer says what to do
-//! instead. Without that, clap guesses (`-- -z` for `-z`, `--strict` for `--stdio`).
+//! Options of perf that perftab does not have. Those that ask for what is so anyway are accepted. Each of the
+//! others is known by name, and the answer says what to do instead. Without that, clap guesses (`-- -z` for `-z`,
+//! `--strict` for `--stdio`).
 //!
 //! A test compares the lists with what the perf of the machine has.
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
 
-/// Options of a command of perf and what to do instead.
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::perf_verbs;
+use super::report::CallGraph;
+
+/// Options of a command of perf.
 struct Options {
     command: &'static str,
+    /// What changes nothing here; those with a `=` have a value.
+    accepted: &'static str,
+    /// Letters that options of ours have in this command of perf; they differ from one to the next.
+    letters: &'static [(&'static str, char)],
+    /// What to do instead.
     answers: &'static [(&'static str, &'static str)],
     /// The others, and what to do instead of any of them.
     others: &'static str,
@@ -17,18 +30,18 @@ struct Options {
 const COMMANDS: &[Options] = &[
     Options {
         command: "record",
+        accepted: "-v --verbose -T --timestamp -P --period --sample-cpu --sample-identifier --timestamp-boundary",
+        letters: &[],
         answers: &[
             (
                 "-z --compression-level",
                 "compress the file afterwards: perftab opens perf.data.zst and perf.data.gz",
             ),
             (
-                "-T --timestamp -P --period --sample-cpu --sample-identifier --running-time \
-                 --timestamp-boundary --no-buffering",
+                "--running-time --no-buffering",
                 "perftab writes that where it matters; leave the option out",
             ),
             ("-k --clockid", "the clock is CLOCK_MONOTONIC, as with -k mono; leave the option out"),
-            ("-v --verbose", "perftab says what matters without it; leave the option out"),
             ("--all-user", "add :u to the event, as in -e cycles:u"),
             ("--all-kernel", "add :k to the event, as in -e cycles:k"),
             (
@@ -52,77 +65,54 @@ const COMMANDS: &[Options] = &[
     },
     Options {
         command: "report",
+        accepted: "-q --quiet -f --force -v --verbose --stdio --stdio-color= --inline --demangle --ignore-vmlinux --source --asm-raw --skip-empty -w --column-widths=",
+        letters: &[("comm", 'c'), ("cpu", 'C'), ("dso", 'd')],
         answers: &[
-            ("-i --input", "name the recording without it: perftab report perf.data"),
-            ("--stdio --stdio-color", "the report is always text; leave the option out"),
-            ("--tui", "perftab view perf.data opens the viewer in a browser"),
-            (
-                "-g --call-graph",
-                "call trees are in perftab view; --children sorts the report by total",
-            ),
-            ("-d --dsos", "use --dso NAME"),
-            ("-c --comms", "use --comm NAME"),
-            ("-C", "use --cpu LIST"),
-            ("-S --symbols --symbol-filter -p --parent -x --exclude-other", "use --focus NAME"),
+            ("--tui --gtk", "perftab view perf.data opens the viewer in a browser"),
+            ("-p --parent -x --exclude-other", "use --focus NAME"),
             ("--ignore-callees", "use --drop or --merge"),
             ("-T --threads --tasks", "use --sort comm,tid"),
-            ("--percent-limit", "use --limit to show fewer rows"),
-            ("--header --header-only -I --show-info --stats --mmaps", "use perftab info"),
+            ("-I --show-info --stats --mmaps", "use perftab info"),
             ("-D --dump-raw-trace --raw-trace --samples", "use perftab script"),
             ("--symfs --kallsyms -m --modules", "name the folder or file with --image"),
             ("-k", "use --vmlinux FILE"),
-            ("-q --quiet -v --verbose -f --force", "leave the option out"),
+            ("--ns", "times are in perftab script"),
+            ("-M --disassembler-style --objdump --prefix --prefix-strip", "use perftab annotate"),
         ],
-        others: "-M --disassembler-style -n --show-nr-samples -t --field-separator -U \
-                 --hide-unresolved -w --column-widths --asm-raw --demangle --demangle-kernel \
-                 --disable-order --full-source-path --group --group-sort-idx --hierarchy \
-                 --ignore-vmlinux --inline --itrace --max-stack --ns --objdump \
-                 --percent-type --percentage --prefix --prefix-strip --pretty \
-                 --show-cpu-utilization --show-on-off-events --show-ref-call-graph \
-                 --show-total-period --skip-empty --socket-filter --source --stitch-lbr \
+        others: "--demangle-kernel --disable-order --full-source-path --group --group-sort-idx \
+                 --hierarchy --itrace --max-stack --percent-type --pretty --show-cpu-utilization \
+                 --show-on-off-events --show-ref-call-graph --socket-filter --stitch-lbr \
                  --switch-off --switch-on --time-quantum --latency --parallelism --addr2line \
-                 --dso-filter --gtk",
+                 --dso-filter --no-demangle --no-source --no-asm-raw",
         instead: "perftab report --help lists what there is; --json has every column",
     },
     Options {
         command: "annotate",
+        accepted: "-q --quiet -f --force -v --verbose --stdio2 --stdio-color= -l --print-line -P --full-paths --skip-missing --objdump= --demangle --asm-raw --ignore-vmlinux",
+        letters: &[("cpu", 'C'), ("dso", 'd')],
         answers: &[
-            ("-i --input", "name the recording without it: perftab annotate perf.data main"),
-            ("--stdio2 --stdio-color", "the output is always text; leave the option out"),
-            ("--tui", "perftab view perf.data opens the viewer in a browser"),
-            ("-d --dsos", "use --dso NAME"),
-            ("-C", "use --cpu LIST"),
+            ("--tui --gtk", "perftab view perf.data opens the viewer in a browser"),
             ("-D --dump-raw-trace", "use perftab script"),
             ("--percent-limit", "use --limit to see fewer functions"),
             ("--symfs -m --modules", "name the folder or file with --image"),
             ("-k", "use --vmlinux FILE"),
-            (
-                "-l --print-line -P --full-paths --skip-missing --objdump -q --quiet -v --verbose -f \
-                 --force",
-                "leave the option out",
-            ),
         ],
-        others: "-M --disassembler-style -n --show-nr-samples --asm-raw --code-with-type \
-                 --data-type --demangle --demangle-kernel --group --gtk \
-                 --ignore-vmlinux --insn-stat --itrace --percent-type --show-total-period --type-stat",
+        others: "-M --disassembler-style -n --show-nr-samples --code-with-type --data-type \
+                 --demangle-kernel --group --insn-stat --itrace --percent-type --show-total-period --type-stat",
         instead: "perftab annotate --help lists what there is; --json has every column",
     },
     Options {
         command: "script",
+        accepted: "-q --quiet -f --force -v --verbose --inline --demangle --show-lost-events",
+        letters: &[("comm", 'c'), ("cpu", 'C')],
         answers: &[
-            ("-i --input", "name the recording without it: perftab script perf.data"),
-            ("--header --header-only -I --show-info", "use perftab info"),
+            ("-I --show-info", "use perftab info"),
             ("--symfs --kallsyms", "name the folder or file with --image"),
             ("-k", "use --vmlinux FILE"),
-            ("-v --verbose -f --force --ns --inline --show-lost-events", "leave the option out"),
-            (
-                "-c --comms --pid --tid -C --cpu --time -S --symbols --dsos",
-                "perftab report filters by it; perftab script prints every sample",
-            ),
         ],
-        others: "-a --all-cpus -d --debug-mode -D --dump-raw-trace -g --gen-script -G \
-                 --hide-call-graph -L --Latency -l --list -s --script --addr-range \
-                 --call-ret-trace --call-trace --deltatime --demangle --demangle-kernel --dlarg \
+        others: "-a --all-cpus -d --debug-mode -D --dump-raw-trace -g --gen-script \
+                 -L --Latency -l --list -s --script --addr-range \
+                 --call-ret-trace --call-trace --deltatime --no-demangle --demangle-kernel --dlarg \
                  --dlfilter --dump-unsorted-raw-trace --graph-function \
                  --guest-code --guestkallsyms --guestmodules --guestmount --guestvmlinux \
                  --insn-trace --itrace --list-dlfilters --max-blocks --max-stack --per-event-dump \
@@ -135,19 +125,68 @@ const COMMANDS: &[Options] = &[
     },
     Options {
         command: "diff",
+        accepted: "-q --quiet -f --force -v --verbose",
+        letters: &[("comm", 'C'), ("dso", 'd')],
         answers: &[
-            ("-d --dsos", "use --dso NAME"),
-            ("-C --comms", "use --comm NAME"),
             ("-S --symbols", "use --focus NAME"),
             ("-s", "use --sort KEY"),
             ("--symfs --kallsyms -m --modules", "name the folder or file with --image"),
-            ("-q --quiet -v --verbose -f --force", "leave the option out"),
         ],
         others: "-b --baseline-only -c --compute -D --dump-raw-trace -F --formula -o --order -p \
                  --period -t --field-separator --cycles-hist --percentage --stream",
         instead: "perftab diff --help lists what there is; --json has every column",
     },
 ];
+
+/// A command line that also takes what is [accepted](Options::accepted) of perf.
+pub fn accept(mut cli: Command) -> Command {
+    for options in COMMANDS {
+        cli = cli.mut_subcommand(options.command, |mut command| {
+            for &(id, letter) in options.letters {
+                command = command.mut_arg(id, |arg| arg.short(letter));
+            }
+            command.args(options.accepted.split_whitespace().map(without_effect))
+        });
+    }
+    cli
+}
+
+fn without_effect(option: &'static str) -> Arg {
+    let name = option.trim_end_matches('=');
+    let arg = Arg::new(name).hide(true);
+    let arg = match (name.strip_prefix("--"), name.chars().last()) {
+        (Some(long), _) => arg.long(long),
+        (None, letter) => arg.short(letter),
+    };
+    arg.action(if name == option { ArgAction::Count } else { ArgAction::Set })
+}
+
+/// Whether the command was told to say nothing but its results.
+pub fn is_quiet(matches: &ArgMatches) -> bool {
+    let Some((_, command)) = matches.subcommand() else { return false };
+    let is_given = |id| command.value_source(id) == Some(ValueSource::CommandLine);
+    command.ids().map(|id| id.as_str()).any(|id| matches!(id, "-q" | "--quiet") && is_given(id))
+}
+
+/// The arguments, where perf reads them in another way than clap: `help VERB`, and `report -g` whose value may be left
+/// out before the name of a recording.
+pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = given.collect();
+    if arguments.get(1).is_some_and(|verb| verb == "help") {
+        arguments.remove(1);
+        arguments.push("--help".into());
+    }
+    if arguments.get(1).is_some_and(|verb| verb == "report") {
+        for place in 2..arguments.len() {
+            let is_call_graph = arguments[place] == "-g" || arguments[place] == "--call-graph";
+            let value = arguments.get(place + 1).and_then(|value| value.to_str());
+            if is_call_graph && value.is_none_or(|value| CallGraph::parse(value).is_err()) {
+                arguments[place] = "--call-graph=graph".into();
+            }
+        }
+    }
+    arguments
+}
 
 /// What to say of an argument that is not known, to the command of these arguments.
 fn answer(arguments: &[String], unknown: &str) -> Option<String> {
@@ -171,6 +210,13 @@ fn without_no(option: &str) -> &str {
 
 /// Says what is wrong with the command line, and ends.
 pub fn refuse(mut error: clap::Error) -> ! {
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(verb)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some(answer) = perf_verbs::answer(verb)
+    {
+        crate::output::notice(answer);
+        std::process::exit(2);
+    }
     if error.kind() == ErrorKind::UnknownArgument {
         let unknown = match error.get(ContextKind::InvalidArg) {
             Some(ContextValue::String(unknown)) => unknown.clone(),
@@ -192,8 +238,6 @@ pub fn refuse(mut error: clap::Error) -> ! {
 mod tests {
     use std::collections::BTreeSet;
 
-    use clap::CommandFactory;
-
     use super::*;
     use crate::cli::Cli;
 
@@ -202,11 +246,13 @@ mod tests {
     }
 
     fn ours(command: &str) -> BTreeSet<String> {
-        let cli = Cli::command();
+        let cli = Cli::whole_command();
         let command = cli.find_subcommand(command).expect("a command");
         let all: Vec<_> = command.get_arguments().chain(cli.get_arguments()).collect();
         let short = all.iter().filter_map(|it| it.get_short_and_visible_aliases()).flatten();
         let long = all.iter().filter_map(|it| it.get_long_and_visible_aliases()).flatten();
+        let hidden = all.iter().filter_map(|it| it.get_all_aliases()).flatten();
+        let long = long.chain(hidden);
         short.map(|it| format!("-{it}")).chain(long.map(|it| format!("--{it}"))).collect()
     }
 
@@ -258,14 +304,14 @@ mod tests {
              opens what it writes"
         );
         assert_eq!(answer(&arguments("record"), "--off-cup"), None);
-        assert_eq!(answer(&arguments("view"), "--stdio"), None);
+        assert_eq!(answer(&arguments("view"), "--tui"), None);
     }
 
     #[test]
     fn what_perf_can_turn_off_is_known_too() {
         let said = |command, option| answer(&arguments(command), option).expect(option);
         for (command, option) in [
-            ("script", "--no-inline"),
+            ("script", "--no-demangle"),
             ("report", "--no-demangle"),
             ("report", "--no-source"),
             ("record", "--inherit"),
@@ -279,8 +325,30 @@ mod tests {
 
     #[test]
     fn a_file_is_no_command() {
-        let line = ["perftab", "--strict", "report", "record", "--stdio"].map(str::to_owned);
-        let said = answer(&line, "--stdio").expect("an option of perf report");
-        assert!(said.starts_with("perftab report does not have --stdio"), "{said}");
+        let line = ["perftab", "--strict", "report", "record", "--tui"].map(str::to_owned);
+        let said = answer(&line, "--tui").expect("an option of perf report");
+        assert!(said.starts_with("perftab report does not have --tui"), "{said}");
+    }
+
+    #[test]
+    fn what_perf_reads_otherwise_is_rewritten() {
+        let read = |line: &str| {
+            let words = line.split(' ').map(OsString::from);
+            let read = super::arguments(words).into_iter();
+            let read = read.map(|word| word.into_string().expect("UTF-8"));
+            read.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(read("perftab help report"), "perftab report --help");
+        assert_eq!(read("perftab help"), "perftab --help");
+        for (given, meant) in [
+            ("-g", "--call-graph=graph"),
+            ("-g perf.data", "--call-graph=graph perf.data"),
+            ("-g caller perf.data", "-g caller perf.data"),
+            ("-g graph,0.5,callee", "-g graph,0.5,callee"),
+            ("-g --stdio", "--call-graph=graph --stdio"),
+        ] {
+            assert_eq!(read(&format!("perftab report {given}")), format!("perftab report {meant}"));
+        }
+        assert_eq!(read("perftab record -g ./caller"), "perftab record -g ./caller");
     }
 }

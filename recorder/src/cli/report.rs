@@ -114,6 +114,25 @@ impl ReportFields {
     }
 }
 
+/// A key by its name, or as in perf by how its name begins.
+fn sort_key(text: &str) -> Result<SortKey, String> {
+    if let Ok(key) = SortKey::from_str(text, true) {
+        return Ok(key);
+    }
+    let names = |key: &SortKey| -> Vec<String> {
+        let value = key.to_possible_value();
+        value.iter().flat_map(|it| it.get_name_and_aliases()).map(str::to_owned).collect()
+    };
+    let begins =
+        |key: &&SortKey| names(key).iter().any(|name| name.starts_with(&text.to_ascii_lowercase()));
+    let found = SortKey::value_variants().iter().find(begins).filter(|_| !text.is_empty());
+    found.copied().ok_or_else(|| {
+        "there are comm,pid,tid,cpu,dso,srcfile,srcline,sym, those of memory accesses and branches, and to order \
+         by self,total,name; perf report has others, and reads the recordings of perftab"
+            .to_owned()
+    })
+}
+
 fn report_fields(text: &str) -> Result<ReportFields, String> {
     let field = |name: &str| match (name, SortKey::from_str(name, false)) {
         ("sample", _) => Ok(ReportField::Sample),
@@ -128,6 +147,153 @@ fn report_fields(text: &str) -> Result<ReportFields, String> {
         Some(list) => all(list).map(ReportFields::Added),
         None => all(text).map(ReportFields::These),
     }
+}
+
+/// Which end of the stacks a printed call tree begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallOrder {
+    /// The outermost callers.
+    Caller,
+    /// Where samples ended; callers follow.
+    Callee,
+}
+
+/// What is printed of a call in a call tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallValue {
+    /// Its share of all.
+    Percent,
+    /// Its share of its parent.
+    PercentOfParent,
+    /// Its weight.
+    Period,
+    /// Its samples.
+    Count,
+}
+
+/// `--call-graph` of perf report: `graph,0.5,caller,function,percent` or any part of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CallGraph {
+    /// `None`: no call tree.
+    pub value: Option<CallValue>,
+    /// Calls with a smaller share of the whole are folded, in percent.
+    pub threshold: f64,
+    /// So many calls are printed below another.
+    pub most: usize,
+    /// `None`: as perf has it, `caller` with `--children`.
+    pub order: Option<CallOrder>,
+}
+
+impl CallGraph {
+    /// What perf prints by default.
+    pub const USUAL: Self =
+        Self { value: Some(CallValue::Percent), threshold: 0.5, most: usize::MAX, order: None };
+
+    /// As perf reads it: each word may be cut short.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut graph = Self::USUAL;
+        let mut has_threshold = false;
+        for word in text.split(',') {
+            let is = |name: &str| !word.is_empty() && name.starts_with(word);
+            match word.parse::<f64>() {
+                Ok(number) if number.is_finite() && number >= 0.0 && !has_threshold => {
+                    (graph.threshold, has_threshold) = (number, true);
+                    continue;
+                }
+                Ok(number) if number.is_finite() && number >= 0.0 => {
+                    graph.most = if number == 0.0 { usize::MAX } else { number as usize };
+                    continue;
+                }
+                _ => {}
+            }
+            if is("graph") || is("function") {
+            } else if is("none") {
+                graph.value = None;
+            } else if is("fractal") {
+                graph.value = Some(CallValue::PercentOfParent);
+            } else if is("caller") {
+                graph.order = Some(CallOrder::Caller);
+            } else if is("callee") {
+                graph.order = Some(CallOrder::Callee);
+            } else if is("percent") {
+                graph.value = graph.value.or(Some(CallValue::Percent));
+            } else if is("period") {
+                graph.value = Some(CallValue::Period);
+            } else if is("count") {
+                graph.value = Some(CallValue::Count);
+            } else if is("flat") || is("folded") {
+                return Err("perftab export --to collapsed prints a line for each stack".to_owned());
+            } else if is("branch") {
+                return Err("use --branch-history".to_owned());
+            } else {
+                return Err(format!(
+                    "{word} is none of graph, fractal, none, caller, callee, function, percent, period, count and \
+                     a share in percent"
+                ));
+            }
+        }
+        Ok(graph)
+    }
+}
+
+/// What shares are of, where filters left samples out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Percentage {
+    /// What filters left.
+    #[default]
+    Relative,
+    /// All samples of the event.
+    Absolute,
+}
+
+/// Rows and columns of a report, as in perf. The help has room for other options.
+#[derive(Debug, Clone, Default, Args)]
+pub struct RowArgs {
+    /// Only rows of these functions.
+    #[arg(
+        short = 'S',
+        long,
+        alias = "symbol",
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        hide = true
+    )]
+    pub symbols: Vec<String>,
+    /// Only rows of functions with this in their name.
+    #[arg(long, value_name = "TEXT", hide = true)]
+    pub symbol_filter: Option<String>,
+    /// Only rows of functions with a name.
+    #[arg(short = 'U', long, hide = true)]
+    pub hide_unresolved: bool,
+    /// No rows with a smaller share, in percent.
+    #[arg(long, value_name = "PERCENT", hide = true)]
+    pub percent_limit: Option<f64>,
+    /// What shares are of.
+    #[arg(long, value_name = "OF", default_value = "relative", hide = true)]
+    pub percentage: Percentage,
+    /// A column with the number of samples.
+    #[arg(short = 'n', long, hide = true)]
+    pub show_nr_samples: bool,
+    /// A column with the weight.
+    #[arg(long, hide = true)]
+    pub show_total_period: bool,
+    /// Between columns, which are not padded then.
+    #[arg(short = 't', long, value_name = "TEXT", hide = true, allow_hyphen_values = true)]
+    pub field_separator: Option<String>,
+    /// What the recording says of itself, above the rows.
+    #[command(flatten)]
+    pub header: HeaderArgs,
+}
+
+/// `--header` of perf.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct HeaderArgs {
+    /// First print what the recording says of itself.
+    #[arg(long, hide = true)]
+    pub header: bool,
+    /// Print nothing else.
+    #[arg(long, hide = true)]
+    pub header_only: bool,
 }
 
 /// `perftab report`.
@@ -149,7 +315,7 @@ pub struct ReportArgs {
         value_name = "KEY,…",
         value_delimiter = ',',
         default_value = "self",
-        hide_possible_values = true,
+        value_parser = sort_key,
         hide_default_value = true
     )]
     pub sort: Vec<SortKey>,
@@ -183,12 +349,24 @@ pub struct ReportArgs {
     /// Print the basic blocks of a function, from its branches
     #[arg(long, value_name = "NAME", conflicts_with_all = ["sort", "inverted", "total_cycles"])]
     pub blocks: Option<String>,
-    /// Print the callers below each function
-    #[arg(short = 'G', long)]
+    /// Print the call tree; callee: callers below each function
+    #[arg(
+        short = 'g',
+        long,
+        value_name = "caller|…",
+        value_parser = CallGraph::parse,
+        conflicts_with_all = ["fields", "mem_mode", "branch_stack", "total_cycles", "branch_history", "blocks", "inverted"]
+    )]
+    pub call_graph: Option<CallGraph>,
+    /// Print the callers below each function, as `-g callee`.
+    #[arg(short = 'G', long, hide = true)]
     pub inverted: bool,
     /// Print at most this many rows
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
+    /// Rows that are printed, and their columns, as perf users ask for them.
+    #[command(flatten)]
+    pub rows: RowArgs,
     /// Count inlined functions as their caller; reads no debug information
     #[arg(long)]
     pub no_inline: bool,

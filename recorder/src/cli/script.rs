@@ -1,9 +1,9 @@
 //! `perftab script`: what may be written.
 
 use clap::Args;
-use perftab_core::Field;
+use perftab_core::{Column, Field};
 
-use super::{InputArgs, NameArgs};
+use super::{HeaderArgs, InputArgs, NameArgs, SampleFilterArgs};
 
 /// `perftab script`.
 #[derive(Debug, Args)]
@@ -12,22 +12,70 @@ pub struct ScriptArgs {
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Also print srcline,addr,data_src,…; brstack,brstacksym,brstackinsn
+    /// Only comm,pid,tid,cpu,time,period,event,ip,sym,dso; +srcline,… adds
     #[arg(
         short = 'F',
         long,
-        value_name = "+FIELD,…",
-        value_delimiter = ',',
-        value_parser = added_field,
+        value_name = "[+]FIELD,…",
+        value_parser = script_fields,
         allow_hyphen_values = true
     )]
-    pub fields: Vec<ScriptField>,
+    pub fields: Vec<ScriptFields>,
     /// Print whole paths with srcline
     #[arg(long)]
     pub full_source_path: bool,
+    /// Which samples are printed.
+    #[command(flatten)]
+    pub samples: SampleFilterArgs,
+    /// Only samples that ended in these functions.
+    #[arg(
+        short = 'S',
+        long,
+        alias = "symbol",
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        hide = true
+    )]
+    pub symbols: Vec<String>,
+    /// Print no call chains.
+    #[arg(short = 'G', long, hide = true)]
+    pub hide_call_graph: bool,
+    /// Count inlined functions as their caller.
+    #[arg(long, hide = true)]
+    pub no_inline: bool,
+    /// With -F: nine digits behind the point of times.
+    #[arg(long, hide = true)]
+    pub ns: bool,
+    /// What the recording says of itself, above the samples.
+    #[command(flatten)]
+    pub header: HeaderArgs,
     /// Sources of names.
     #[command(flatten)]
     pub images: NameArgs,
+}
+
+/// What one `-F` of `script` asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScriptFields {
+    /// These besides what is printed anyway.
+    Added(Vec<ScriptField>),
+    /// These alone, as perf prints them.
+    These(Vec<Column>),
+}
+
+impl ScriptFields {
+    /// What perf prints of a sample by itself.
+    pub const USUAL: [Column; 9] = [
+        Column::Comm,
+        Column::Tid,
+        Column::Cpu,
+        Column::Time,
+        Column::Period,
+        Column::Event,
+        Column::Ip,
+        Column::Sym,
+        Column::Dso,
+    ];
 }
 
 /// What `script` adds to a sample, named as in `perf script -F`.
@@ -69,6 +117,10 @@ impl ScriptField {
         Field::ALL.into_iter().map(Self::Sample).chain(of_branches)
     }
 
+    fn of_name(name: &str) -> Option<Self> {
+        Self::all().find(|field| field.name() == name)
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Sample(field) => field.name(),
@@ -92,13 +144,56 @@ Output: one block per sample, followed by an empty line
             address instruction # PRED|MISPRED N cycles [sum] IPC
 - or -1: not recorded; [unknown]: no name.";
 
-/// A field with a plus before it, as perf has it: what is printed anyway stays.
-fn added_field(text: &str) -> Result<ScriptField, String> {
-    let name = text.strip_prefix('+');
-    let field = name.and_then(|name| ScriptField::all().find(|field| field.name() == name));
-    field.ok_or_else(|| {
-        let known: Vec<_> = ScriptField::all().map(|it| format!("+{}", it.name())).collect();
-        let known = known.join(",");
-        format!("fields can be added, and nothing can be left out: {known}")
-    })
+/// Fields, all with a plus before them; or a list, in which as in perf those with a plus or minus change what is
+/// usual.
+fn script_fields(text: &str) -> Result<ScriptFields, String> {
+    let words: Vec<&str> = text.split(',').collect();
+    let added = |word: &&str| word.strip_prefix('+').and_then(ScriptField::of_name);
+    if let Some(added) = words.iter().map(added).collect::<Option<Vec<_>>>() {
+        return Ok(ScriptFields::Added(added));
+    }
+    let is_change = |word: &str| word.starts_with(['+', '-']);
+    let mut columns = match words.iter().any(|word| is_change(word)) {
+        true => ScriptFields::USUAL.to_vec(),
+        false => Vec::new(),
+    };
+    for word in words {
+        let name = word.trim_start_matches(['+', '-']);
+        let known = Column::ALL.into_iter().find(|column| column.name() == name);
+        match (known, word.starts_with('-')) {
+            (Some(column), true) => columns.retain(|it| *it != column),
+            (Some(column), false) => columns.push(column),
+            // It is not printed in any case.
+            (None, true) if name == "symoff" => {}
+            (None, _) => {
+                let columns: Vec<_> = Column::ALL.iter().map(|column| column.name()).collect();
+                let added: Vec<_> =
+                    ScriptField::all().map(|it| format!("+{}", it.name())).collect();
+                let (columns, added) = (columns.join(","), added.join(","));
+                return Err(format!("there are {columns}, and to add by themselves {added}"));
+            }
+        }
+    }
+    Ok(ScriptFields::These(columns))
+}
+
+#[cfg(test)]
+mod tests {
+    use perftab_core::SourcePath;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_chosen_added_and_left_out() {
+        let added = vec![ScriptField::Sample(Field::Addr), ScriptField::Sample(Field::Srcline(SourcePath::Name))];
+        assert_eq!(script_fields("+addr,+srcline"), Ok(ScriptFields::Added(added)));
+        let these = |columns: &[Column]| Ok(ScriptFields::These(columns.to_vec()));
+        assert_eq!(script_fields("comm,ip"), these(&[Column::Comm, Column::Ip]));
+        let [comm, tid, cpu, time, _, event, ..] = ScriptFields::USUAL;
+        let left = these(&[comm, tid, cpu, time, event]);
+        assert_eq!(script_fields("-period,-ip,-sym,-dso,-symoff"), left);
+        for text in ["", "com", "+com", "addr", "hw:comm", "comm,,ip"] {
+            assert!(script_fields(text).is_err(), "{text}");
+        }
+    }
 }

@@ -28,7 +28,7 @@ enum OutputLimit {
 
 /// Writes the export to a file or standard output.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
-    output::refuse_input(&args.output, &args.input.file)?;
+    output::refuse_input(&args.output, args.input.path())?;
     let format = format(args.to);
     refuse_terminal(args, format)?;
     let mut session = read_named(&args.input, &args.images, NamingDepth::Inlined)?;
@@ -40,13 +40,14 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     }
     match format {
         None => {
-            let options = share::options(&session, &args.content, &args.filters, &args.input.file)?;
-            place_texts::read(&mut session, &options, &args.input.file);
+            let options =
+                share::options(&session, &args.content, &args.filters, args.input.path())?;
+            place_texts::read(&mut session, &options, args.input.path());
             output::write(&args.output, &[page(&mut session, &options)?.as_bytes()])?;
         }
         Some(format) => {
             let events = if args.event.is_some() { Events::One } else { Events::All };
-            let name = name_of(&args.input.file);
+            let name = name_of(args.input.path());
             let request = ExportRequest { format, query, events, name };
             let limit = if args.no_limit { OutputLimit::None } else { OutputLimit::Usual };
             write(&mut session, request, &args.output, limit)
@@ -72,7 +73,7 @@ fn format(to: ExportFormat) -> Option<Format> {
 fn refuse_terminal(args: &ExportArgs, format: Option<Format>) -> anyhow::Result<()> {
     let Some(format) = format.filter(|format| format.is_packed()) else { return Ok(()) };
     if args.output == Path::new("-") && io::stdout().is_terminal() {
-        let name = name_of(&args.input.file);
+        let name = name_of(args.input.path());
         let stem = name.strip_suffix(".data").unwrap_or(&name);
         bail!("this format is binary; name a file with -o {stem}.{}", format.ending());
     }

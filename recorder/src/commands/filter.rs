@@ -7,12 +7,12 @@ use perftab_core::{
     without_parameters,
 };
 
-use crate::cli::{FilterArgs, TimeSpan};
+use crate::cli::{FilterArgs, SampleFilterArgs, TimeSpan};
 use crate::output::printable;
 
 /// Adds what was asked for to `query`. Steps are taken in the order focus, drop, merge, search.
 pub fn apply(args: &FilterArgs, session: &Session, query: &mut Query) -> anyhow::Result<()> {
-    apply_to_samples(args, session, query)?;
+    apply_to_samples(&args.samples, session, query)?;
     if let Some(name) = &args.focus {
         query.steps.push(Transform::Focus { function: only_function(session, name)? });
     }
@@ -33,7 +33,7 @@ pub fn apply(args: &FilterArgs, session: &Session, query: &mut Query) -> anyhow:
 
 /// The same without steps: these need the names of functions, and do not count for branches.
 pub fn apply_to_samples(
-    args: &FilterArgs,
+    args: &SampleFilterArgs,
     session: &Session,
     query: &mut Query,
 ) -> anyhow::Result<()> {
@@ -48,7 +48,7 @@ pub fn apply_to_samples(
 }
 
 /// Shorter links do not know of samples one by one; an empty answer would be no answer.
-fn refuse_what_is_not_known(args: &FilterArgs, session: &Session) -> anyhow::Result<()> {
+fn refuse_what_is_not_known(args: &SampleFilterArgs, session: &Session) -> anyhow::Result<()> {
     let Some(fidelity) = session.fidelity() else { return Ok(()) };
     let of_samples = [
         ("--time", args.time.is_some()),

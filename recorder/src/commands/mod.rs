@@ -4,13 +4,17 @@ pub mod annotate;
 pub mod buildid;
 pub mod diff;
 mod doubts;
+pub mod evlist;
 pub mod export;
 mod filter;
+mod header;
 pub mod help_files;
 pub mod info;
+pub mod list;
 pub mod report;
 pub mod script;
 pub mod share;
+pub mod version;
 
 use anyhow::bail;
 use perftab_core::NamingDepth;
@@ -25,7 +29,7 @@ use crate::output::{self, Outcome};
 
 /// Reads a recording or what was shared; its frames have no names but those it carries.
 fn read(input: &InputArgs) -> anyhow::Result<Session> {
-    Input::open(&input.file)?.read(ThisMachine::Asked)
+    Input::open(input.path())?.read(ThisMachine::Asked)
 }
 
 /// Whether the data of memory accesses gets names.
@@ -47,7 +51,7 @@ fn read_named_with(
     depth: NamingDepth,
     data: DataNaming,
 ) -> anyhow::Result<Session> {
-    let input = Input::open(&input.file)?;
+    let input = Input::open(input.path())?;
     let mut session = input.read(images.images.this_machine())?;
     session.set_naming_depth(depth);
     if data == DataNaming::Named {

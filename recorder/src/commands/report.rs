@@ -2,25 +2,25 @@
 
 mod branch_history;
 mod branches;
+mod call_graph;
 mod rows;
+mod scope;
 mod sort;
 
 use std::io::{self, Write};
 
 use anyhow::bail;
-use perftab_core::session::{Breakdown, Caller, CallersExtent, Report, ReportFunction, Session};
-use perftab_core::{Direction, Group, Inlines, Key, NamingDepth, Query, mark};
+use perftab_core::session::{Breakdown, Caller, CallersExtent, Report, ReportFunction};
+use perftab_core::{Direction, Group, Inlines, Key, NamingDepth, Query};
+use rows::Column;
+use scope::RowScope;
 use serde::Serialize;
 use sort::Sort;
 
-use super::{DataNaming, event_number, filter, finish_named, read_named_with};
-use crate::cli::ReportArgs;
+use super::{DataNaming, event_number, filter, finish_named, header, read_named_with};
+use crate::cli::{Percentage, ReportArgs};
 use crate::output::{self, Outcome, Results, percent, printable};
 
-/// Callers below this share of the whole are not printed by `--inverted`.
-const LEAST_SHARE: f64 = 0.005;
-/// Levels of callers that `--inverted` prints.
-const MOST_LEVELS: usize = 32;
 /// Bytes of memory that the callers of `--inverted --json` may take.
 const MOST_CALLERS: usize = 256 << 20;
 /// What stands before a forced name.
@@ -49,6 +49,10 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         return branches::run(args, what);
     }
     let sort = Sort::of(args)?;
+    let tree = call_graph::asked(args);
+    if tree.is_some() && !sort.rows.is_empty() {
+        bail!("call trees are of functions: leave --sort and -t out, or -g and --inverted");
+    }
     let inlines = if args.no_inline { Inlines::Merged } else { Inlines::Shown };
     let needs_lines = sort.rows.iter().any(|key| matches!(key, Key::File | Key::Line));
     let depth = match args.no_inline && !needs_lines {
@@ -75,33 +79,57 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     };
     filter::apply(&args.filters, &session, &mut query)?;
     let limit = args.limit.unwrap_or(usize::MAX);
+    // Of rows that are not printed there may be any number before those that are.
+    let most = if RowScope::is_everything(&args.rows) { limit } else { usize::MAX };
+    let mut results = Results::new();
+    if (args.rows.header.header || args.rows.header.header_only) && !args.json {
+        header::write(&mut results, &session.info())?;
+        if args.rows.header.header_only {
+            results.flush()?;
+            return Ok(finish_named(&session));
+        }
+    }
     let is_by_function = sort.rows.is_empty();
-    let breakdown = (!is_by_function)
-        .then(|| session.breakdown(&query, sort.measure, &sort.rows, sort.order, limit));
+    let mut breakdown = (!is_by_function)
+        .then(|| session.breakdown(&query, sort.measure, &sort.rows, sort.order, most));
     let inverted =
         (args.inverted && args.json).then(|| session.callers(&query, limit, MOST_CALLERS));
     if inverted.as_ref().is_some_and(|callers| callers.extent == CallersExtent::Heaviest) {
         output::notice("the callers take more than 256 MiB; only the heaviest are printed");
     }
-    let report = session.report(&query, sort.order, limit);
-    let mut results = Results::new();
+    let report = session.report(&query, sort.order, most);
+    let scope = RowScope::new(&args.rows, sort.order, &report);
+    if let Some(breakdown) = &mut breakdown {
+        scope.limit(breakdown, limit)?;
+    }
     if args.json {
         let breakdown = breakdown.as_ref();
         let inverted = inverted.as_ref().map(|callers| &callers.functions[..]);
         let json = Json { report: &report, breakdown, inverted };
-        serde_json::to_writer(&mut results, &json).map_err(io::Error::from)?;
+        if RowScope::is_everything(&args.rows) {
+            serde_json::to_writer(&mut results, &json).map_err(io::Error::from)?;
+        } else {
+            let mut json = serde_json::to_value(&json)?;
+            scope.limit_json(&mut json, limit);
+            serde_json::to_writer(&mut results, &json).map_err(io::Error::from)?;
+        }
         writeln!(results)?;
     } else {
-        write_head(&mut results, &report)?;
-        if args.inverted {
-            Callers::new(&mut session, query).write(&mut results, limit)?;
+        if !output::is_quiet() {
+            write_head(&mut results, &report, args.rows.percentage)?;
+        }
+        if let Some(tree) = tree {
+            call_graph::write(&mut results, &mut session, &query, tree, &scope, limit)?;
         } else if let Some(breakdown) = &breakdown {
             match &sort.columns {
-                Some(columns) => rows::write_columns(&mut results, breakdown, &report, columns)?,
-                None => rows::write(&mut results, breakdown, &report)?,
+                Some(columns) => {
+                    let separator = args.rows.field_separator.as_deref();
+                    rows::write_columns(&mut results, breakdown, &scope, columns, separator)?;
+                }
+                None => rows::write(&mut results, breakdown, &report, &scope, &sort.more)?,
             }
         } else {
-            write_table(&mut results, &report)?;
+            write_table(&mut results, &report, &scope, (&sort.more, limit))?;
         }
     }
     results.flush()?;
@@ -109,7 +137,11 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Lines before the table, marked as `perf report` marks them.
-fn write_head(results: &mut Results, report: &Report<'_>) -> io::Result<()> {
+fn write_head(
+    results: &mut Results,
+    report: &Report<'_>,
+    percentage: Percentage,
+) -> io::Result<()> {
     let coverage = &report.coverage;
     let all = output::counted(report.all_samples, "sample", "samples");
     let (event, weight) = (printable(report.event), output::grouped(report.weight));
@@ -118,9 +150,13 @@ fn write_head(results: &mut Results, report: &Report<'_>) -> io::Result<()> {
     } else {
         let share = percent(report.samples as f64, report.all_samples as f64);
         let samples = output::grouped(report.samples);
+        let of = match percentage {
+            Percentage::Relative => "these",
+            Percentage::Absolute => "all",
+        };
         writeln!(
             results,
-            "# {event}: {samples} of {all}, {share}, weight {weight}; shares are of these"
+            "# {event}: {samples} of {all}, {share}, weight {weight}; shares are of {of}"
         )?;
     }
     let named = percent(coverage.named_leaves as f64, coverage.samples as f64);
@@ -133,16 +169,36 @@ fn write_head(results: &mut Results, report: &Report<'_>) -> io::Result<()> {
     writeln!(results, "#")
 }
 
-fn write_table(results: &mut Results, report: &Report<'_>) -> io::Result<()> {
+fn write_table(
+    results: &mut Results,
+    report: &Report<'_>,
+    scope: &RowScope<'_>,
+    (more, limit): (&[Column], usize),
+) -> io::Result<()> {
     let width = name_width(report);
-    writeln!(results, "#  Self    Total   {:width$}  DSO", "Function")?;
-    let (mut own, mut total) = (Share::of(report.weight), Share::of(report.weight));
+    if !output::is_quiet() {
+        let titles: String = more.iter().map(|it| format!(" {:>15}", it.title())).collect();
+        writeln!(results, "#  Self    Total{titles}   {:width$}  DSO", "Function")?;
+    }
+    let (mut own, mut total) = (Share::of(scope.whole), Share::of(scope.whole));
     let mut line = String::new();
-    for function in report.functions.iter() {
+    let shown = report.functions.iter().filter(|function| {
+        scope.takes_name(function.name.as_deref())
+            && scope.takes_weight(function.self_weight, function.total)
+    });
+    for function in shown.take(limit) {
         line.clear();
         let (own, total) = (own.text(function.self_weight), total.text(function.total));
         // Counted in characters: a thin space stands before the percent sign.
-        line.extend([pad(own, 7), own, " ", pad(total, 7), total, "   "]);
+        line.extend([pad(own, 7), own, " ", pad(total, 7), total]);
+        for column in more {
+            let number = match column {
+                Column::Samples => function.self_samples,
+                _ => function.self_weight,
+            };
+            line.push_str(&format!(" {:>15}", output::grouped(number)));
+        }
+        line.push_str("   ");
         let before = line.len();
         push_shown_name(&mut line, &function);
         let characters = line[before..].chars().count();
@@ -185,8 +241,7 @@ struct Share {
 }
 
 impl Share {
-    fn of(whole: u64) -> Self {
-        let whole = whole as f64;
+    fn of(whole: f64) -> Self {
         Self { whole, weight: 0, text: percent(0.0, whole) }
     }
 
@@ -224,58 +279,6 @@ pub fn file_name(path: &str) -> &str {
     match path.rsplit_once('/') {
         Some((_, name)) if !path.starts_with('[') => name,
         _ => path,
-    }
-}
-
-/// Functions with the callers that led to them below: the call tree from the leaves up.
-struct Callers<'a> {
-    session: &'a mut Session,
-    query: Query,
-    whole: f64,
-}
-
-impl<'a> Callers<'a> {
-    fn new(session: &'a mut Session, query: Query) -> Self {
-        let query = Query { direction: Direction::Inverted, ..query };
-        let whole = session.total(&query).weight as f64;
-        Self { session, query, whole }
-    }
-
-    fn write(&mut self, results: &mut Results, limit: usize) -> io::Result<()> {
-        writeln!(results, "#  Self   Function, callers below")?;
-        self.write_level(results, 0, 0, limit)
-    }
-
-    fn write_level(
-        &mut self,
-        results: &mut Results,
-        call_node: u32,
-        level: usize,
-        limit: usize,
-    ) -> io::Result<()> {
-        let rows = self.session.call_tree_children(&self.query, call_node);
-        for (index, name) in rows.names.iter().enumerate().take(limit) {
-            let share = rows.total[index] / self.whole.max(1.0);
-            if level > 0 && share < LEAST_SHARE {
-                break;
-            }
-            let marks = rows.marks[index];
-            let forced = if marks & mark::FORCED != 0 { FORCED } else { "" };
-            let inlined = if marks & mark::INLINED != 0 { " (inlined)" } else { "" };
-            writeln!(
-                results,
-                "{:>7}   {:indent$}{forced}{}{inlined}  {}",
-                percent(rows.total[index], self.whole),
-                "",
-                printable(name),
-                printable(&rows.dsos[index]),
-                indent = 2 * level
-            )?;
-            if level < MOST_LEVELS {
-                self.write_level(results, rows.call_node[index], level + 1, usize::MAX)?;
-            }
-        }
-        Ok(())
     }
 }
 

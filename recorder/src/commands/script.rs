@@ -7,12 +7,13 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
+use anyhow::bail;
 use branches::BranchLines;
 use perftab_core::session::{Session, StackDumps, StackWalk, WatchedSample};
-use perftab_core::{BranchDetail, Field, SourcePath};
+use perftab_core::{BranchDetail, Chains, Column, Field, Layout, NamingDepth, Query, SourcePath, TimeDigits};
 
-use super::finish_named;
-use crate::cli::{BranchField, ScriptArgs, ScriptField};
+use super::{filter, finish, finish_named, header};
+use crate::cli::{BranchField, ScriptArgs, ScriptField, ScriptFields};
 use crate::images::search;
 use crate::input::Input;
 use crate::output::{Outcome, Results};
@@ -26,16 +27,35 @@ mod branches;
 
 /// Prints all samples.
 pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
-    let recording = Input::open(&args.input.file)?.into_recording(LACKS)?;
+    let recording = Input::open(args.input.path())?.into_recording(LACKS)?;
     let mut session = recording.read(args.images.images.this_machine())?;
+    if args.no_inline {
+        session.set_naming_depth(NamingDepth::Functions);
+    }
     let (mut fields, mut of_branches) = (Vec::new(), Vec::new());
-    for &field in &args.fields {
+    let mut columns = args.hide_call_graph.then(|| ScriptFields::USUAL.to_vec());
+    for field in &args.fields {
         match field {
-            ScriptField::Sample(Field::Srcline(_)) if args.full_source_path => {
-                fields.push(Field::Srcline(SourcePath::Whole));
-            }
-            ScriptField::Sample(field) => fields.push(field),
-            ScriptField::Branches(field) => of_branches.push(field),
+            ScriptFields::Added(added) => added.iter().for_each(|field| match *field {
+                ScriptField::Sample(Field::Srcline(_)) if args.full_source_path => {
+                    fields.push(Field::Srcline(SourcePath::Whole));
+                }
+                ScriptField::Sample(field) => fields.push(field),
+                ScriptField::Branches(field) => of_branches.push(field),
+            }),
+            ScriptFields::These(these) => columns = Some(these.clone()),
+        }
+    }
+    let layout = columns.map(|columns| layout(args, columns));
+    if layout.is_some() && !(fields.is_empty() && of_branches.is_empty()) {
+        bail!("fields that are added to a whole block do not go together with chosen ones");
+    }
+    if args.header.header || args.header.header_only {
+        let mut results = Results::new();
+        header::write(&mut results, &session.info())?;
+        results.flush()?;
+        if args.header.header_only {
+            return Ok(finish(&session));
         }
     }
     let are_named = of_branches.iter().any(|&field| field != BranchField::Brstack);
@@ -47,8 +67,13 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
     let walk = session.walk_stacks();
     let dumps = if walk.is_some() { StackDumps::Shown } else { StackDumps::LeftOut };
     let branches = BranchLines::new(&session, of_branches);
+    let mut query = Query::default();
+    filter::apply_to_samples(&args.samples, &session, &mut query)?;
+    let taken = (!args.samples.is_empty()).then(|| session.taken_rows(&query));
+    let scope = Scope { taken, symbols: args.symbols.clone() };
     let session = Rc::new(session);
-    let printer = Rc::new(RefCell::new(Printer::new(walk, fields, branches)));
+    let form = layout.map_or(Form::Block(fields, branches), Form::Fields);
+    let printer = Rc::new(RefCell::new(Printer::new(walk, form, scope)));
     let watcher = {
         let (session, printer) = (session.clone(), printer.clone());
         Box::new(move |sample: &WatchedSample<'_>| printer.borrow_mut().print(&session, sample))
@@ -58,27 +83,73 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
     Ok(finish_named(&session))
 }
 
+fn layout(args: &ScriptArgs, columns: Vec<Column>) -> Layout {
+    Layout {
+        columns,
+        times: if args.ns { TimeDigits::Nanoseconds } else { TimeDigits::Microseconds },
+        chains: if args.hide_call_graph { Chains::Innermost } else { Chains::Whole },
+    }
+}
+
+/// How a sample is printed.
+enum Form {
+    /// As a block, with these fields besides.
+    Block(Vec<Field>, BranchLines),
+    /// As perf prints chosen fields.
+    Fields(Layout),
+}
+
+/// Which samples are printed.
+struct Scope {
+    /// By their rows; `None`: all.
+    taken: Option<Vec<bool>>,
+    /// Functions that they ended in; none: any.
+    symbols: Vec<String>,
+}
+
+impl Scope {
+    fn takes(&self, session: &Session, sample: &WatchedSample<'_>) -> bool {
+        let is_taken = |rows: &Vec<bool>| rows.get(sample.row).copied().unwrap_or(false);
+        let is_wanted = || {
+            let name = session.leaf_name(sample);
+            name.is_some_and(|name| self.symbols.iter().any(|symbol| symbol == name))
+        };
+        self.taken.as_ref().is_none_or(is_taken) && (self.symbols.is_empty() || is_wanted())
+    }
+}
+
 /// Prints samples as they are shown; an error waits until somebody asks.
 struct Printer {
     results: Results,
     walk: Option<StackWalk>,
-    fields: Vec<Field>,
-    branches: BranchLines,
+    form: Form,
+    scope: Scope,
     text: String,
     error: Option<io::Error>,
 }
 
 impl Printer {
-    fn new(walk: Option<StackWalk>, fields: Vec<Field>, branches: BranchLines) -> Self {
+    fn new(walk: Option<StackWalk>, form: Form, scope: Scope) -> Self {
         let (results, text) = (Results::new(), String::new());
-        Self { results, walk, fields, branches, text, error: None }
+        Self { results, walk, form, scope, text, error: None }
     }
 
     fn print(&mut self, session: &Session, sample: &WatchedSample<'_>) {
         if self.error.is_none() {
             let unwound = self.walk.as_mut().map_or(&[][..], |walk| walk.addresses(sample));
-            let more = self.branches.of(session, sample);
-            session.write_sample(sample, unwound, &self.fields, more, &mut self.text);
+            // What is not printed is read all the same: a walk goes from each sample to the next of its thread.
+            if !self.scope.takes(session, sample) {
+                return;
+            }
+            match &mut self.form {
+                Form::Block(fields, branches) => {
+                    let more = branches.of(session, sample);
+                    session.write_sample(sample, unwound, fields, more, &mut self.text);
+                }
+                Form::Fields(layout) => {
+                    session.write_fields(sample, unwound, layout, &mut self.text);
+                }
+            }
             if self.text.len() >= WRITE_BYTES {
                 self.error = self.write().err();
             }

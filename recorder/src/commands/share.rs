@@ -35,14 +35,14 @@ struct Json<'a> {
 /// Writes the link; what it keeps goes to standard error.
 pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
     let base = base(args.base.as_deref())?;
-    output::refuse_input(&args.output, &args.input.file)?;
+    output::refuse_input(&args.output, args.input.path())?;
     let mut session = read_named(&args.input, &args.images, NamingDepth::Inlined)?;
     let before_payload = base.chars().count() + 1;
     let options = ShareOptions {
         characters: (args.budget as usize).saturating_sub(before_payload),
-        ..options(&session, &args.content, &args.filters, &args.input.file)?
+        ..options(&session, &args.content, &args.filters, args.input.path())?
     };
-    place_texts::read(&mut session, &options, &args.input.file);
+    place_texts::read(&mut session, &options, args.input.path());
     let shared = make(&mut session, &options).map_err(|too_small| {
         let needed = grouped((before_payload + too_small.needed) as u64);
         anyhow!("it does not fit into {} characters; use --budget {needed} or more", args.budget)

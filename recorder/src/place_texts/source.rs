@@ -154,7 +154,7 @@ fn told(check: SourceCheck) -> TextCheck {
     match check {
         SourceCheck::Md5 => TextCheck::Checked,
         SourceCheck::Embedded => TextCheck::Embedded,
-        SourceCheck::Time | SourceCheck::Server => TextCheck::NotChecked,
+        SourceCheck::Time | SourceCheck::Server | SourceCheck::Place => TextCheck::NotChecked,
     }
 }
 

@@ -265,6 +265,27 @@ fn split_list(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Names of hardware events with perf's other names, in its order: `cpu-cycles OR cycles`.
+pub fn hardware_names() -> Vec<String> {
+    with_aliases(&HARDWARE_EVENTS)
+}
+
+/// The same of software events.
+pub fn software_names() -> Vec<String> {
+    with_aliases(&SOFTWARE_EVENTS)
+}
+
+fn with_aliases(names: &[&str]) -> Vec<String> {
+    let both = |name: &&str| match ALIASES.iter().find(|(_, known)| known == name) {
+        Some((alias @ ("cpu-cycles" | "branch-instructions"), _)) => format!("{alias} OR {name}"),
+        Some((alias, _)) => format!("{name} OR {alias}"),
+        None => (*name).to_owned(),
+    };
+    let mut names: Vec<String> = names.iter().map(both).collect();
+    names.sort();
+    names
+}
+
 /// Every event there is a name for and that can have samples.
 pub fn all() -> impl Iterator<Item = EventSpec> {
     let names = HARDWARE_EVENTS.iter().chain(&SOFTWARE_EVENTS);

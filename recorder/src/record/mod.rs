@@ -15,7 +15,7 @@
 mod clock;
 mod command;
 mod counters;
-mod events;
+pub mod events;
 mod explain;
 #[cfg(test)]
 mod fake_root;

@@ -149,6 +149,93 @@ impl RecordedProgram {
         samples
     }
 
+    /// What a command prints; it succeeds.
+    fn printed(&self, command: &mut Command) -> Vec<String> {
+        let output = command.env("HOME", &*self.folder).ended().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// The tree on the terminal, from `main` on: samples of each way are those of perf's chains that begin so.
+    fn has_perfs_call_tree(&self) {
+        let mut perfs = Rows::new();
+        let asked = ["--no-children", "-g", "folded,0,caller,function,count", "-F", "sample,sym"];
+        for line in self.perfs(&asked) {
+            let way = line.split_once(' ').filter(|_| !line.starts_with(' '));
+            let Some((count, way)) = way else { continue };
+            let names: Vec<&str> = way.split('|').map(named).collect();
+            let main = names.iter().position(|name| *name == "main").unwrap_or(names.len());
+            // perf looks callers in the kernel up where they return to.
+            let rest = &names[main..];
+            let ways_in = rest.iter().position(|name| name.starts_with("asm_"));
+            let ways_in = ways_in.or(rest.iter().position(|name| name.starts_with("entry_")));
+            for end in 1..=ways_in.unwrap_or(rest.len()) {
+                let texts = rest[..end].iter().map(|name| (*name).to_owned()).collect();
+                add(&mut perfs, texts, count.parse().expect("a number"), 0);
+            }
+        }
+        let mut tree = perftab_at(
+            &self.folder,
+            &["report", "--stdio", "-q", "--no-inline", "-g", "graph,0,caller,count", "-i"],
+        );
+        let (mut ours, mut path) = (Rows::new(), Vec::new());
+        for line in self.printed(tree.arg(&self.recording)) {
+            // `  1,234   `, two blanks a level, name, DSO
+            let text = line.trim_start();
+            let (count, rest) = text.split_once("   ").expect("a count");
+            let name = rest.trim_start();
+            let level = (rest.len() - name.len()) / 2;
+            path.truncate(level);
+            path.push(named(name.split("  ").next().expect("a name")).to_owned());
+            let main = path.iter().position(|name| name == "main");
+            let is_kernel = name.ends_with("[kernel.kallsyms]");
+            if let Some(main) = main.filter(|_| !is_kernel) {
+                let count = count.replace(',', "").parse().expect("a number");
+                add(&mut ours, path[main..].to_vec(), count, 0);
+            }
+        }
+        // Names of stubs and of what is chosen at load time differ, and so do ways through these.
+        let is_named = |way: &Vec<String>, _: &mut (u64, u64)| !way.iter().any(|it| it == NO_NAME);
+        ours.retain(is_named);
+        perfs.retain(is_named);
+        assert_same(&ours, &perfs, &asked);
+        assert!(ours.len() > 2, "{ours:?}");
+    }
+
+    /// Chosen fields are printed as perf prints them, to the blank.
+    fn prints_perfs_fields(&self) {
+        for options in [
+            &["-F", "comm,tid,time,event"][..],
+            &["-F", "comm,pid,tid,cpu,time,period,event"],
+            &["--ns", "-F", "pid,time"],
+            &["-F", "comm,tid,time", "--comm", "worker"],
+            &["-F", "comm,tid,time", "-S", "work,descend"],
+            &["-F", "comm,tid,cpu,time", "-C", "0"],
+        ] {
+            let mut perf = Command::new("perf");
+            let perfs =
+                self.printed(perf.args(["script", "-i"]).arg(&self.recording).args(options));
+            let mut ours = perftab_at(&self.folder, &[&["script"], options].concat());
+            let ours = self.printed(ours.arg("-i").arg(&self.recording));
+            for (ours, perfs) in ours.iter().zip(&perfs) {
+                assert_eq!(ours, perfs, "{options:?}");
+            }
+            assert_eq!(ours.len(), perfs.len(), "{options:?}");
+        }
+        // With call chains a line for each word. Names of callers may differ (see above).
+        let options = ["script", "--no-inline", "-F", "comm,pid,tid,time,event,ip,dso", "-i"];
+        let mut perf = Command::new("perf");
+        let perfs = self.printed(perf.args(options).arg(&self.recording));
+        let ours = self.printed(perftab_at(&self.folder, &options).arg(&self.recording));
+        // Around an exec perf has words in the program after it.
+        let is_known = |(ours, _): &(&String, &String)| !ours.ends_with("([unknown])");
+        for (ours, perfs) in ours.iter().zip(&perfs).filter(is_known) {
+            assert_eq!(ours, perfs, "{options:?}");
+        }
+        assert_eq!(ours.len(), perfs.len());
+    }
+
     /// A time of `perf script`, which has the thread's name and number before it.
     fn threads_and_times(&self) -> Vec<(String, u32, String)> {
         let output = Command::new("perf")
@@ -407,6 +494,8 @@ fn ways_to_a_function_are_those_of_perf() {
         assert_same(&ours, &perfs, &asked);
         assert!(perfs.len() > 1, "{perfs:?}");
     }
+    recorded.has_perfs_call_tree();
+    recorded.prints_perfs_fields();
 }
 
 /// Every way that samples took to a function, with those that began there.

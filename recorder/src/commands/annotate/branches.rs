@@ -44,7 +44,7 @@ pub fn read(
         return Ok(None);
     };
     let mut query = Query { event, ..Query::default() };
-    filter::apply_to_samples(&args.filters, session, &mut query)?;
+    filter::apply_to_samples(&args.filters.samples, session, &mut query)?;
     match recording.read_branches(session, Some(&query), BranchDetail::Runs) {
         Ok(sums) => Ok(Some(sums)),
         Err(why) => {

@@ -281,6 +281,9 @@ fn why_no_code(session: &Session, function: &FunctionRef) -> Option<String> {
 /// The recording and the function. As with perf, a function may stand alone.
 fn operands(args: &AnnotateArgs) -> (PathBuf, Option<String>) {
     let function = args.function.as_ref().or(args.symbol.as_ref()).cloned();
+    if let Some(input) = &args.input {
+        return (input.clone(), function.or_else(|| args.file.clone()));
+    }
     let Some(file) = &args.file else { return (PathBuf::from(USUAL_NAME), function) };
     let (path, usual) = (Path::new(file), Path::new(USUAL_NAME));
     let may_be_read = path.exists() || file == "-" || is_link_argument(file.as_ref());

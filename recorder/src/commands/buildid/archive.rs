@@ -89,7 +89,7 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
 /// Beside the recording, as `perf archive` does; of what has no name, under the usual one.
 fn output_path(args: &ArchiveArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(|| {
-        let given = &args.input.file;
+        let given = args.input.path();
         let recording = match given == Path::new("-") || is_link_argument(given.as_os_str()) {
             true => Path::new(USUAL_NAME),
             false => given,

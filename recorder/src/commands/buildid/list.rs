@@ -32,11 +32,11 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Complete);
     }
     let file = named.cloned().unwrap_or_else(|| PathBuf::from(USUAL_NAME));
-    list_recording(args, &InputArgs { file })
+    list_recording(args, &InputArgs::of(file))
 }
 
 fn list_recording(args: &ListArgs, input: &InputArgs) -> anyhow::Result<Outcome> {
-    let session = Input::open(&input.file)?.read_as_written()?;
+    let session = Input::open(input.path())?.read_as_written()?;
     let outcome = finish(&session);
     let mut rows = session.dsos();
     rows.retain(|row| row.identity == IdentityKind::Gnu);

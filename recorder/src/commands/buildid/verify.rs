@@ -34,11 +34,11 @@ const NOTES_MAX: u64 = 64 << 10;
 pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
     if let Some(notes) = &args.kernel_notes
         && notes == Path::new("-")
-        && args.input.file == Path::new("-")
+        && args.input.path() == Path::new("-")
     {
         bail!("the recording and the notes cannot both be standard input");
     }
-    let input = Input::open(&args.input.file)?;
+    let input = Input::open(args.input.path())?;
     if let Input::Recording(recording) = &input
         && let Some(id) = kernel_in_notes(recording)?
     {

@@ -105,7 +105,7 @@ pub fn begin(args: &ReportArgs) -> anyhow::Result<(Recording, Session, Query)> {
     if filters.focus.is_some() || of_stacks.iter().any(|names| !names.is_empty()) {
         bail!("--focus, --drop, --merge and --search are of stacks, and do not apply to branches");
     }
-    let recording = Input::open(&args.input.file)?.into_recording(LACKS)?;
+    let recording = Input::open(args.input.path())?.into_recording(LACKS)?;
     let session = recording.read(args.images.images.this_machine())?;
     let event = event_number(&session, args.event.as_deref())?;
     let mut query = Query { event, ..Query::default() };

@@ -5,12 +5,19 @@ use std::io::{self, Write};
 use perftab_core::session::{Breakdown, BreakdownRow, Cell, Report};
 use perftab_core::{AccessKey, AccessPart, Key};
 
+use super::scope::RowScope;
 use super::{FORCED, NAME_WIDTH, file_name};
-use crate::output::{Results, grouped, percent};
+use crate::output::{Results, grouped, is_quiet, percent, printable};
 
 /// Prints rows with their share of the report's weight: what ended there and what was anywhere there. What
 /// accesses cost is counted where they were; how many there were, and what one cost, is printed beside it.
-pub fn write(results: &mut Results, breakdown: &Breakdown, report: &Report<'_>) -> io::Result<()> {
+pub fn write(
+    results: &mut Results,
+    breakdown: &Breakdown,
+    report: &Report<'_>,
+    scope: &RowScope<'_>,
+    more: &[Column],
+) -> io::Result<()> {
     let keys = &breakdown.keys;
     let rows = &breakdown.rows;
     let titles = keys.iter().map(|&key| title(key)).collect();
@@ -22,7 +29,11 @@ pub fn write(results: &mut Results, breakdown: &Breakdown, report: &Report<'_>) 
         _ => Means::LeftOut,
     };
     match (breakdown.cost, means) {
-        (None, _) => writeln!(results, "#  Self    Total   {}", columns.titles())?,
+        _ if is_quiet() => {}
+        (None, _) => {
+            let titles: String = more.iter().map(|it| format!(" {:>15}", it.title())).collect();
+            writeln!(results, "#  Self    Total{titles}   {}", columns.titles())?;
+        }
         (Some(_), Means::LeftOut) => {
             writeln!(results, "# No cost was recorded: shares are of accesses")?;
             writeln!(results, "#  Self  Samples   {}", columns.titles())?;
@@ -32,12 +43,19 @@ pub fn write(results: &mut Results, breakdown: &Breakdown, report: &Report<'_>) 
             writeln!(results, "#  Cost  Samples     Mean   {}", columns.titles())?;
         }
     }
-    let whole = breakdown.cost.unwrap_or(report.weight) as f64;
+    let whole = breakdown.cost.map_or(scope.whole, |cost| cost as f64);
     for (row, texts) in rows.iter().zip(columns.rows()) {
         let share = |part: u64| percent(part as f64, whole);
         let (own, samples) = (share(row.self_weight), grouped(row.self_samples));
         match (breakdown.cost, means) {
-            (None, _) => writeln!(results, "{own:>7} {:>7}   {texts}", share(row.total))?,
+            (None, _) => {
+                let number = |column: &Column| match column {
+                    Column::Samples => grouped(row.self_samples),
+                    _ => grouped(row.self_weight),
+                };
+                let more: String = more.iter().map(|it| format!(" {:>15}", number(it))).collect();
+                writeln!(results, "{own:>7} {:>7}{more}   {texts}", share(row.total))?;
+            }
             (Some(_), Means::LeftOut) => writeln!(results, "{own:>7} {samples:>8}   {texts}")?,
             (Some(_), Means::Shown) => {
                 writeln!(results, "{own:>7} {samples:>8} {:>8}   {texts}", mean(row))?;
@@ -62,35 +80,59 @@ pub enum Column {
     Key(Key),
 }
 
-/// Prints rows with these columns.
+impl Column {
+    /// What stands above it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Own => "Self",
+            Self::Total => "Total",
+            Self::Samples => "Samples",
+            Self::Period => "Period",
+            Self::Key(key) => title(key),
+        }
+    }
+}
+
+/// Prints rows with these columns, with a separator between them for programs.
 pub fn write_columns(
     results: &mut Results,
     breakdown: &Breakdown,
-    report: &Report<'_>,
+    scope: &RowScope<'_>,
     columns: &[Column],
+    separator: Option<&str>,
 ) -> io::Result<()> {
-    let share = |part: u64| percent(part as f64, report.weight as f64);
+    let share = |part: u64| match separator {
+        None => percent(part as f64, scope.whole),
+        Some(_) => format!("{:.2}%", part as f64 / scope.whole.max(1.0) * 100.0),
+    };
+    let number = |number: u64| match separator {
+        None => grouped(number),
+        Some(_) => number.to_string(),
+    };
     let cell = |row: &BreakdownRow, column: &Column| match column {
         Column::Own => share(row.self_weight),
         Column::Total => share(row.total),
-        Column::Samples => grouped(row.self_samples),
-        Column::Period => grouped(row.self_weight),
+        Column::Samples => number(row.self_samples),
+        Column::Period => number(row.self_weight),
         Column::Key(key) => {
             let place = breakdown.keys.iter().position(|it| it == key);
             place.and_then(|place| row.cells.get(place)).map(text).unwrap_or_default()
         }
     };
-    let title = |column: &Column| match column {
-        Column::Own => "Self",
-        Column::Total => "Total",
-        Column::Samples => "Samples",
-        Column::Period => "Period",
-        Column::Key(key) => title(*key),
-    };
     let rows = breakdown.rows.iter().map(|row| columns.iter().map(|it| cell(row, it)).collect());
     let numbers = columns.iter().take_while(|it| !matches!(it, Column::Key(_))).count();
-    let columns = Columns::new(columns.iter().map(title).collect(), rows).with_numbers(numbers);
-    writeln!(results, "# {}", columns.titles())?;
+    let titles: Vec<&str> = columns.iter().map(|column| column.title()).collect();
+    if let Some(separator) = separator {
+        if !is_quiet() {
+            writeln!(results, "# {}", titles.join(separator))?;
+        }
+        let mut rows = rows.map(|row: Vec<String>| row.join(separator));
+        return rows.try_for_each(|row| writeln!(results, "{}", printable(&row)));
+    }
+    let columns = Columns::new(titles, rows).with_numbers(numbers);
+    if !is_quiet() {
+        writeln!(results, "# {}", columns.titles())?;
+    }
     columns.rows().try_for_each(|row| writeln!(results, "  {row}"))
 }
 

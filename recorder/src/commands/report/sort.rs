@@ -17,6 +17,8 @@ pub struct Sort {
     pub measure: Measure,
     /// Those of `--fields`.
     pub columns: Option<Vec<Column>>,
+    /// Columns of numbers beside the shares.
+    pub more: Vec<Column>,
 }
 
 /// Rows of `--mem-mode`, as perf has them by default.
@@ -48,8 +50,22 @@ impl Sort {
                 key => rows.extend(row_key(key)?),
             }
         }
+        let asked = [
+            (args.rows.show_nr_samples, Column::Samples),
+            (args.rows.show_total_period, Column::Period),
+        ];
+        let more: Vec<Column> = asked.into_iter().filter(|it| it.0).map(|it| it.1).collect();
         let columns = match &args.fields {
             Some(fields) => Some(columns(fields, &mut rows)?),
+            // For programs, by which every text is a column.
+            None if args.rows.field_separator.is_some() && !args.mem_mode => {
+                if rows.is_empty() {
+                    rows.extend([Key::Function, Key::Dso]);
+                }
+                let shares = [Column::Own, Column::Total].into_iter();
+                let keys = rows.iter().map(|&key| Column::Key(key));
+                Some(shares.chain(more.iter().copied()).chain(keys).collect())
+            }
             None => None,
         };
         if orders.len() > 1 {
@@ -90,7 +106,7 @@ impl Sort {
             }
         };
         let measure = if args.mem_mode { Measure::Cost } else { Measure::Period };
-        Ok(Self { rows, order: FunctionOrder { key, direction }, measure, columns })
+        Ok(Self { rows, order: FunctionOrder { key, direction }, measure, columns, more })
     }
 }
 

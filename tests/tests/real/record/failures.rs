@@ -39,15 +39,16 @@ fn wrong_usage() {
     assert!(!recorder.file.exists(), "nothing was recorded");
 }
 
-/// Without an answer of ours, clap guesses: `--strict` for `--stdio`, `--no-local` for `--no-inline`.
+/// Without an answer of ours, clap guesses: `--strict` for `--deltatime`, say.
 #[test]
 fn options_and_events_of_perf_are_answered() {
     let recorder = Recorder::new();
     for (line, words) in [
         (&["record", "-z", "--", "true"][..], &["record does not have -z of perf", ".zst"][..]),
-        (&["report", "--stdio"], &["report does not have --stdio of perf", "always text"]),
+        (&["report", "--tui"], &["report does not have --tui of perf", "perftab view"]),
         (&["report", "--no-source", "record"], &["report does not have --no-source of perf"]),
-        (&["script", "--no-inline"], &["script does not have --no-inline of perf", "leave"]),
+        (&["script", "--deltatime"], &["script does not have --deltatime of perf"]),
+        (&["stat", "true"], &["perftab does not have the command stat of perf", "perf stat"]),
         (
             &["record", "-e", "cpu/event=0xc4,umask=1/,LLC-loads", "--", "true"],
             &["cpu/event=0xc4,umask=1/ is an event of this CPU", "use perf record -e"],
