@@ -6,6 +6,19 @@ use clap::{Args, ValueEnum};
 
 use super::{FilterArgs, NameArgs};
 
+impl DiffArgs {
+    /// The earlier and the later recording. As in perf, one that is named alone is compared with the one that the
+    /// recorder kept when it made another.
+    pub fn recordings(&self) -> (PathBuf, PathBuf) {
+        let usual = |name: &str| PathBuf::from(name);
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => (before.clone(), after.clone()),
+            (Some(only), None) => (usual("perf.data.old"), only.clone()),
+            (None, _) => (usual("perf.data.old"), usual("perf.data")),
+        }
+    }
+}
+
 /// What makes weights of two recordings comparable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DiffBasis {
@@ -37,12 +50,12 @@ pub enum DiffSort {
 /// `perftab diff`.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// The earlier recording
+    /// The earlier recording [default: perf.data.old]; alone: the later one
     #[arg(value_name = "BEFORE")]
-    pub before: PathBuf,
-    /// The later recording; - is standard input
+    before: Option<PathBuf>,
+    /// The later recording [default: perf.data]; - is standard input
     #[arg(value_name = "AFTER")]
-    pub after: PathBuf,
+    after: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

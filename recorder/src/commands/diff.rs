@@ -60,7 +60,8 @@ struct NamedRecording {
 
 /// Prints the functions of two recordings and how they changed.
 pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
-    if args.before == Path::new("-") && args.after == Path::new("-") {
+    let (before, after) = args.recordings();
+    if before == Path::new("-") && after == Path::new("-") {
         bail!("only one recording can be standard input");
     }
     let (inlines, depth) = match args.no_inline {
@@ -70,8 +71,8 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     let read = |side, path: &Path| {
         output::about(side_name(side), || read(side, path, &args.images, depth))
     };
-    let mut before = read(ComparedSide::Before, &args.before)?;
-    let mut after = read(ComparedSide::After, &args.after)?;
+    let mut before = read(ComparedSide::Before, &before)?;
+    let mut after = read(ComparedSide::After, &after)?;
     say_unused([&before, &after]);
     let chosen = chosen_events(&before, &after, args.event.as_deref())?;
     let query = |side: &NamedRecording, event: u32| -> anyhow::Result<Query> {

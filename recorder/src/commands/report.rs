@@ -10,7 +10,7 @@ mod sort;
 use std::io::{self, Write};
 
 use anyhow::bail;
-use perftab_core::session::{Breakdown, Caller, CallersExtent, Report, ReportFunction};
+use perftab_core::session::{Breakdown, Caller, CallersExtent, Report, ReportFunction, Session};
 use perftab_core::{Direction, Group, Inlines, Key, NamingDepth, Query};
 use rows::Column;
 use scope::RowScope;
@@ -81,6 +81,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     let limit = args.limit.unwrap_or(usize::MAX);
     // Of rows that are not printed there may be any number before those that are.
     let most = if RowScope::is_everything(&args.rows) { limit } else { usize::MAX };
+    let others = other_events(&session, query.event);
     let mut results = Results::new();
     if (args.rows.header.header || args.rows.header.header_only) && !args.json {
         header::write(&mut results, &session.info())?;
@@ -116,7 +117,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         writeln!(results)?;
     } else {
         if !output::is_quiet() {
-            write_head(&mut results, &report, args.rows.percentage)?;
+            write_head(&mut results, &report, args.rows.percentage, &others)?;
         }
         if let Some(tree) = tree {
             call_graph::write(&mut results, &mut session, &query, tree, &scope, limit)?;
@@ -136,11 +137,22 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     Ok(finish_named(&session))
 }
 
+/// The other events with samples. perf prints a table of each.
+fn other_events(session: &Session, shown: u32) -> String {
+    let events = session.profile().events.iter().zip(0..);
+    let others = events.filter(|&(event, number)| event.samples > 0 && number != shown);
+    let texts = others.map(|(event, _)| {
+        format!("{} ({})", event.name, output::counted(event.samples, "sample", "samples"))
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}
+
 /// Lines before the table, marked as `perf report` marks them.
 fn write_head(
     results: &mut Results,
     report: &Report<'_>,
     percentage: Percentage,
+    others: &str,
 ) -> io::Result<()> {
     let coverage = &report.coverage;
     let all = output::counted(report.all_samples, "sample", "samples");
@@ -158,6 +170,9 @@ fn write_head(
             results,
             "# {event}: {samples} of {all}, {share}, weight {weight}; shares are of {of}"
         )?;
+    }
+    if !others.is_empty() {
+        writeln!(results, "# --event prints another one: {}", printable(others))?;
     }
     let named = percent(coverage.named_leaves as f64, coverage.samples as f64);
     let of = if coverage.samples == report.samples { "samples" } else { "samples of all events" };

@@ -10,7 +10,7 @@
 //! are compared in the program and in libc. About one recording of a hundred has a sample that perf
 //! names wrongly in these, too; it is made again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -234,6 +234,37 @@ impl RecordedProgram {
             assert_eq!(ours, perfs, "{options:?}");
         }
         assert_eq!(ours.len(), perfs.len());
+    }
+
+    /// Events of the recording and of this machine, and what the recording says of itself.
+    fn knows_perfs_events_and_header(&self) {
+        let perf = |words: &[&str]| self.printed(Command::new("perf").args(words));
+        let perftab = |words: &[&str]| self.printed(&mut perftab_at(&self.folder, words));
+        let recording = self.recording.to_str().expect("UTF-8");
+        let events = ["evlist", "-i", recording];
+        assert_eq!(perftab(&events), perf(&events));
+        let header = ["report", "--header-only", "--stdio", "-i", recording];
+        let perfs = perf(&header);
+        let ours = perftab(&header);
+        let same = ["hostname", "os release", "arch", "nrcpus online", "nrcpus avail", "cpudesc"];
+        for fact in same.into_iter().chain(["perf version", "cmdline"]) {
+            let line = ours.iter().find(|line| line.starts_with(&format!("# {fact} : ")));
+            let line = line.unwrap_or_else(|| panic!("no {fact} in {ours:?}"));
+            assert!(perfs.contains(line), "{line}: {perfs:?}");
+        }
+        let names = |lines: Vec<String>| -> BTreeSet<String> {
+            let kinds = ["[Software event]", "[Tracepoint event]", "[Kernel PMU event]"];
+            let ends = |line: &&String| kinds.iter().any(|kind| line.ends_with(kind));
+            let name =
+                |line: &String| line.split("  ").find(|it| !it.is_empty()).map(str::to_owned);
+            lines.iter().filter(ends).filter_map(name).collect()
+        };
+        let (sets, perfs) = (names(perftab(&["list"])), names(perf(&["list"])));
+        assert!(perfs.contains("context-switches OR cs"), "{perfs:?}");
+        // Others may come and go with probes and modules.
+        let is_stable = |name: &&String| !name.starts_with("probe") && !name.starts_with("uprobe");
+        let different = sets.symmetric_difference(&perfs).filter(is_stable);
+        assert_eq!(different.collect::<Vec<_>>(), Vec::<&String>::new());
     }
 
     /// A time of `perf script`, which has the thread's name and number before it.
@@ -496,6 +527,7 @@ fn ways_to_a_function_are_those_of_perf() {
     }
     recorded.has_perfs_call_tree();
     recorded.prints_perfs_fields();
+    recorded.knows_perfs_events_and_header();
 }
 
 /// Every way that samples took to a function, with those that began there.
