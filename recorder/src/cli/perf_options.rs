@@ -42,8 +42,6 @@ const COMMANDS: &[Options] = &[
                 "perftab writes that where it matters; leave the option out",
             ),
             ("-k --clockid", "the clock is CLOCK_MONOTONIC, as with -k mono; leave the option out"),
-            ("--all-user", "add :u to the event, as in -e cycles:u"),
-            ("--all-kernel", "add :k to the event, as in -e cycles:k"),
             (
                 "--kcore",
                 "after the recording, run perftab buildid kcore, which keeps the kernel's code",

@@ -323,8 +323,13 @@ fn is_refused(error: &io::Error) -> bool {
     is(error, Errno::ACCESS) || is(error, Errno::PERM)
 }
 
-/// The events asked for, or the default found by trying.
+/// The events asked for, or the default found by trying, as far as all are limited.
 fn choose_events(plan: &Plan, notices: &mut Vec<String>) -> Result<Vec<EventSpec>> {
+    let chosen = supported_events(plan, notices)?;
+    Ok(chosen.iter().map(|spec| spec.limited_to(plan.privilege)).collect())
+}
+
+fn supported_events(plan: &Plan, notices: &mut Vec<String>) -> Result<Vec<EventSpec>> {
     if !plan.events.is_empty() {
         let best = |spec: &EventSpec| {
             let best = spec.at_each_precision().find(|spec| is_supported(plan, spec));

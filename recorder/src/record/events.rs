@@ -137,9 +137,22 @@ impl EventSpec {
 
     /// The same event, counted in user space only.
     pub fn user_only(&self) -> Self {
+        self.with_modifier('u', Privilege::UserOnly)
+    }
+
+    /// The same event, of this privilege only, unless its own modifiers say which.
+    pub fn limited_to(&self, privilege: Privilege) -> Self {
+        match (self.privilege, privilege) {
+            (Privilege::Any, Privilege::UserOnly) => self.user_only(),
+            (Privilege::Any, Privilege::KernelOnly) => self.with_modifier('k', privilege),
+            _ => self.clone(),
+        }
+    }
+
+    fn with_modifier(&self, modifier: char, privilege: Privilege) -> Self {
         let separator = if self.name.contains(':') { "" } else { ":" };
-        let name = format!("{}{separator}u", self.name);
-        Self { name, privilege: Privilege::UserOnly, ..self.clone() }
+        let name = format!("{}{separator}{modifier}", self.name);
+        Self { name, privilege, ..self.clone() }
     }
 
     /// The same event at every precision that is asked of the kernel, the best first.
@@ -362,6 +375,11 @@ mod tests {
         assert_eq!(list.len(), 3);
         assert_eq!(list[0].user_only().name, "cycles:u");
         assert_eq!(EventSpec::parse("cycles:p").unwrap().user_only().name, "cycles:pu");
+        let limited = |text: &str, to| EventSpec::parse(text).unwrap().limited_to(to).name;
+        assert_eq!(limited("cycles", Privilege::KernelOnly), "cycles:k");
+        assert_eq!(limited("cycles:p", Privilege::UserOnly), "cycles:pu");
+        assert_eq!(limited("cycles:k", Privilege::UserOnly), "cycles:k");
+        assert_eq!(limited("cycles", Privilege::Any), "cycles");
         assert!(list[2].is_clock() && !list[0].is_clock());
     }
 }

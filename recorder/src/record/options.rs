@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::events::{self, EventSpec};
+use super::events::{self, EventSpec, Privilege};
 use super::host;
 use super::tasks::DescribedMappings;
 use crate::perfconfig::{PerfConfig, RecordBuildIds};
@@ -79,6 +79,12 @@ pub struct RecordArgs {
     /// As perf: ids of what no sample hit too; perftab lists them anyway
     #[arg(long, hide = true)]
     pub buildid_all: bool,
+    /// All events in user space only, as with :u.
+    #[arg(long, hide = true, conflicts_with = "all_kernel")]
+    pub all_user: bool,
+    /// All events in the kernel only, as with :k.
+    #[arg(long, hide = true)]
+    pub all_kernel: bool,
     /// Print only errors and warnings
     #[arg(short, long)]
     pub quiet: bool,
@@ -202,6 +208,8 @@ pub struct Plan {
     pub command: Vec<OsString>,
     /// Empty: find one by trying.
     pub events: Vec<EventSpec>,
+    /// Whose execution is counted by events that say nothing of it themselves.
+    pub privilege: Privilege,
     /// When a sample is taken.
     pub rate: Rate,
     /// Whether samples carry the stack.
@@ -234,6 +242,11 @@ impl Plan {
             target: target(args, &online_cpus)?,
             command: args.command.clone(),
             events: events::parse_list(&args.event)?,
+            privilege: match (args.all_user, args.all_kernel) {
+                (true, _) => Privilege::UserOnly,
+                (_, true) => Privilege::KernelOnly,
+                (false, false) => Privilege::Any,
+            },
             rate,
             chains,
             off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },

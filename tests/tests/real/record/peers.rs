@@ -224,13 +224,15 @@ fn perf_finds_the_samples_of_several_events() {
     }
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
-    let events = "cpu-clock:u,page-faults:u,task-clock:u";
-    let recorded =
-        recorder.run(&["-e", events, "-F", "1999", "-g", "--", program.to_str().unwrap(), "200"]);
+    // `--all-user` is of events that do not say it themselves.
+    let events = "cpu-clock,page-faults:u,task-clock";
+    let options = ["--all-user", "-F", "1999", "-g", "-e", events];
+    let command = ["--", program.to_str().unwrap(), "200"];
+    let recorded = recorder.run(&[&options[..], &command].concat());
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     assert_eq!(recorder.samples_by_perf(), recorded.samples());
     let stats = recorder.perf(&["report", "--stats"]);
-    for event in events.split(',') {
+    for event in ["cpu-clock:u", "page-faults:u", "task-clock:u"] {
         assert!(stats.contains(&format!("{event} stats:")), "{event} has no samples:\n{stats}");
     }
 }
