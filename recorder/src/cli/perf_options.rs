@@ -162,7 +162,14 @@ pub fn accept(mut cli: Command) -> Command {
             command.args(options.accepted.split_whitespace().map(without_effect))
         });
     }
-    cli
+    let has = |command: &Command, id: &str| command.get_arguments().any(|arg| arg.get_id() == id);
+    // Cut short, `--force-mismatched` is perf's `--force`, which is something else.
+    cli.mut_subcommands(|command| {
+        match has(&command, "force_mismatched") && !has(&command, "--force") {
+            true => command.arg(without_effect("--force")),
+            false => command,
+        }
+    })
 }
 
 fn without_effect(option: &'static str) -> Arg {
@@ -342,6 +349,19 @@ mod tests {
         let line = ["perftab", "--strict", "report", "record", "--tui"].map(str::to_owned);
         let said = answer(&line, "--tui").expect("an option of perf report");
         assert!(said.starts_with("perftab report does not have --tui"), "{said}");
+    }
+
+    #[test]
+    fn force_is_not_taken_for_names_of_another_build() {
+        for command in ["info", "export", "share", "report"] {
+            let line = ["perftab", command, "--force", "--to", "svg", "perf.data"];
+            let line = line.iter().filter(|word| command == "export" || !word.contains("svg"));
+            let line = line.filter(|word| command == "export" || **word != "--to");
+            let read = Cli::whole_command().try_get_matches_from(line).expect(command);
+            let (_, read) = read.subcommand().expect("a command");
+            let forced = read.value_source("force_mismatched");
+            assert_ne!(forced, Some(ValueSource::CommandLine), "{command}");
+        }
     }
 
     #[test]

@@ -581,7 +581,7 @@ fn what_cannot_be_counted_is_said() {
     fails(&["report", "-b", "--sort", "comm"], "-b sorts by");
     fails(&["report", "-b", "--focus", "walk"], "of stacks");
     fails(&["report", "--blocks", "nothing"], "no function nothing");
-    fails(&["script", "-F", "ip"], "+brstack");
+    fails(&["script", "-F", "ipc"], "+brstack");
     fs::write(&scene.recording, begin(&scene.folder.join("program")).file())
         .expect("it is written");
     fails(&["report", "-b"], "no branches");
