@@ -185,7 +185,10 @@ mod tests {
 
     #[test]
     fn fields_are_chosen_added_and_left_out() {
-        let added = vec![ScriptField::Sample(Field::Addr), ScriptField::Sample(Field::Srcline(SourcePath::Name))];
+        let added = vec![
+            ScriptField::Sample(Field::Addr),
+            ScriptField::Sample(Field::Srcline(SourcePath::Name)),
+        ];
         assert_eq!(script_fields("+addr,+srcline"), Ok(ScriptFields::Added(added)));
         let these = |columns: &[Column]| Ok(ScriptFields::These(columns.to_vec()));
         assert_eq!(script_fields("comm,ip"), these(&[Column::Comm, Column::Ip]));

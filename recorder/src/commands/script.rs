@@ -10,7 +10,9 @@ use std::rc::Rc;
 use anyhow::bail;
 use branches::BranchLines;
 use perftab_core::session::{Session, StackDumps, StackWalk, WatchedSample};
-use perftab_core::{BranchDetail, Chains, Column, Field, Layout, NamingDepth, Query, SourcePath, TimeDigits};
+use perftab_core::{
+    BranchDetail, Chains, Column, Field, Layout, NamingDepth, Query, SourcePath, TimeDigits,
+};
 
 use super::{filter, finish, finish_named, header};
 use crate::cli::{BranchField, ScriptArgs, ScriptField, ScriptFields};
