@@ -108,8 +108,8 @@ async function page(out, packedWasm, packedListing, site) {
   report("listing", listing.length, listing.readUInt32LE(0));
   report("highlight", packedHighlight.length, highlight.length);
   report("page", gzip(html).length, Buffer.byteLength(html));
-  // What is sent before a profile of this page can be drawn.
-  const first = html.slice(0, html.indexOf('id="listing"'));
+  // What is sent before a recording that somebody drops can be drawn.
+  const first = html.slice(0, html.indexOf('id="sample"'));
   report("first", gzip(first).length, Buffer.byteLength(first));
 }
 

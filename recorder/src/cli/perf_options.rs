@@ -49,7 +49,7 @@ const COMMANDS: &[Options] = &[
             ("--max-size", "use --duration to limit the recording"),
             ("--dry-run", "to try the options, record `true`"),
         ],
-        others: "-b --branch-any -d --data -D --delay -G --cgroup -I --intr-regs -i --no-inherit \
+        others: "-b --branch-any -d --data -D --delay -I --intr-regs -i --no-inherit \
                  -j --branch-filter -n --no-samples -R --raw-samples -r --realtime -S --snapshot -s \
                  --stat -u --uid -W --weight --affinity --aio --all-cgroups --aux-sample \
                  --clang-opt --clang-path --code-page-size --control --data-page-size --debuginfod \

@@ -8,7 +8,7 @@
 //! the program before.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
@@ -229,8 +229,14 @@ impl Counters {
             Target::Cpus(cpus) => cpus,
             _ => &plan.online_cpus,
         };
+        let cgroup = match &plan.target {
+            Target::Cgroup(folder) => {
+                Some(File::open(folder).context("the cgroup cannot be opened")?)
+            }
+            _ => None,
+        };
         let threads = match (&plan.target, command) {
-            (Target::Cpus(_), _) => None,
+            (Target::Cpus(_) | Target::Cgroup(_), _) => None,
             (Target::Command, Some(pid)) => Some(vec![pid]),
             (Target::Command, None) => bail!("no command to record"),
             (Target::Processes(pids), _) => Some(threads_of(pids)?),
@@ -244,7 +250,14 @@ impl Counters {
                 Some(threads) => threads.iter().map(|&tid| Scope::Thread { tid, cpu }).collect(),
                 None => vec![Scope::Cpu(cpu)],
             };
-            self.open_cpu(plan, &scopes)?;
+            match &cgroup {
+                // Whoever comes into it has mapped its files before.
+                Some(folder) => {
+                    let folder = folder.as_fd();
+                    self.open_cpu(plan, &scopes, &[Scope::Cgroup { folder, cpu }])?;
+                }
+                None => self.open_cpu(plan, &scopes, &scopes)?,
+            }
         }
         if self.rings.is_empty() {
             bail!("the process ended before it could be recorded");
@@ -252,13 +265,18 @@ impl Counters {
         Ok(())
     }
 
-    /// Opens all events on one CPU.
-    fn open_cpu(&mut self, plan: &Plan, scopes: &[Scope]) -> Result<()> {
+    /// Opens all events on one CPU, and the sideband in scopes of its own.
+    fn open_cpu(
+        &mut self,
+        plan: &Plan,
+        of_sideband: &[Scope<'_>],
+        scopes: &[Scope<'_>],
+    ) -> Result<()> {
         let mut sideband_bytes = SIDEBAND_RING.min(self.ring_bytes);
         let sideband = RingSize { origin: RingOrigin::Default, bytes: &mut sideband_bytes };
         let first = self.sideband.fds.len();
         let sideband =
-            open_sharing(std::slice::from_mut(&mut self.sideband), plan, scopes, sideband)?;
+            open_sharing(std::slice::from_mut(&mut self.sideband), plan, of_sideband, sideband)?;
         if sideband.is_some() {
             let counters = first..self.sideband.fds.len();
             let ring = SidebandRing { counters, reported: 0, lost: 0 };
@@ -282,7 +300,7 @@ struct RingSize<'a> {
 fn open_sharing(
     counters: &mut [Counter],
     plan: &Plan,
-    scopes: &[Scope],
+    scopes: &[Scope<'_>],
     size: RingSize<'_>,
 ) -> Result<Option<Ring>> {
     // (counter, descriptor) that owns the ring.
@@ -472,7 +490,7 @@ fn attr(
     attr.set_disabled(1);
     attr.set_inherit(match plan.target {
         Target::Command | Target::Processes(_) => 1,
-        Target::Threads(_) | Target::Cpus(_) => 0,
+        Target::Threads(_) | Target::Cpus(_) | Target::Cgroup(_) => 0,
     });
     attr.set_enable_on_exec(u64::from(plan.target == Target::Command));
     attr.set_exclude_kernel(u64::from(spec.privilege == Privilege::UserOnly));
@@ -515,7 +533,7 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
             sample_type::CALLCHAIN | sample_type::REGS_USER | sample_type::STACK_USER
         }
     };
-    if matches!(plan.target, Target::Cpus(_)) {
+    if plan.target.is_any_process() {
         bits |= sample_type::CPU;
     }
     // Eight bytes a sample that only an adjusted period needs.

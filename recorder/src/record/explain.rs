@@ -12,7 +12,7 @@ use super::sys::Scope;
 use crate::output;
 
 /// Why a counter could not be opened on its target.
-pub fn refused(error: &io::Error, plan: &Plan, scope: Scope) -> Error {
+pub fn refused(error: &io::Error, plan: &Plan, scope: Scope<'_>) -> Error {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::ACCESS | Errno::PERM) => {}
         Some(Errno::MFILE | Errno::NFILE) => {
@@ -24,7 +24,9 @@ pub fn refused(error: &io::Error, plan: &Plan, scope: Scope) -> Error {
         _ => return anyhow!("the event cannot be opened: {}", reason(error)),
     }
     match (&plan.target, scope) {
-        (Target::Cpus(_), Scope::Cpu(_)) => anyhow!(paranoid("the whole system", 0)),
+        (Target::Cpus(_) | Target::Cgroup(_), Scope::Cpu(_) | Scope::Cgroup { .. }) => {
+            anyhow!(paranoid("the whole system", 0))
+        }
         (Target::Processes(_) | Target::Threads(_), Scope::Thread { tid, .. }) if !is_ours(tid) => {
             anyhow!(
                 "process {tid} belongs to another user: record as that user or as root, \

@@ -12,6 +12,7 @@
 //! perf has it; 0 if a time limit, Ctrl-C or the end of the recorded process ended the recording;
 //! 1 if we failed, a full disk included.
 
+mod cgroup;
 mod clock;
 mod command;
 mod counters;
@@ -49,7 +50,7 @@ pub use tasks::own_vdso;
 use self::command::StoppedCommand;
 use self::counters::Counters;
 use self::finish::RecordingOutcome;
-use self::options::{Plan, Target};
+use self::options::Plan;
 use self::session::{Ending, Session};
 use self::signals::Signals;
 use crate::output::{self, notice};
@@ -70,7 +71,7 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
             return Ok(ExitCode::from(USAGE));
         }
     };
-    if matches!(plan.target, Target::Cpus(_)) && host::is_in_pid_namespace() {
+    if plan.target.is_any_process() && host::is_in_pid_namespace() {
         notice(
             "this is a container: whatever runs outside of it is recorded as process 0, without \
              names; record on the host, or in a container with the host's processes (docker run \

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use super::cgroup;
 use super::events::{self, EventSpec, Privilege};
 use super::host;
 use super::tasks::DescribedMappings;
@@ -58,6 +59,9 @@ pub struct RecordArgs {
     /// Only these CPUs: 0-3,7
     #[arg(short = 'C', long, value_name = "CPUS", conflicts_with_all = ["pid", "tid"])]
     pub cpu: Option<String>,
+    /// What runs in this cgroup: its path, or that below the mount
+    #[arg(short = 'G', long, value_name = "CGROUP", conflicts_with_all = ["pid", "tid", "cpu"])]
+    pub cgroup: Option<PathBuf>,
     /// Write this file; an existing one becomes FILE.old
     #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
     pub output: PathBuf,
@@ -107,6 +111,15 @@ pub enum Target {
     Threads(Vec<i32>),
     /// Everything on these CPUs.
     Cpus(Vec<u32>),
+    /// Everything in the cgroup with this folder.
+    Cgroup(PathBuf),
+}
+
+impl Target {
+    /// Whether any process of the system may be met.
+    pub fn is_any_process(&self) -> bool {
+        matches!(self, Self::Cpus(_) | Self::Cgroup(_))
+    }
 }
 
 /// When a sample is taken.
@@ -274,6 +287,9 @@ fn build_ids(args: &RecordArgs, config: Option<RecordBuildIds>) -> BuildIdTable 
 }
 
 fn target(args: &RecordArgs, online: &[u32]) -> Result<Target> {
+    if let Some(name) = &args.cgroup {
+        return cgroup::folder(name).map(Target::Cgroup);
+    }
     if let Some(list) = &args.cpu {
         let cpus = host::parse_cpu_list(list).with_context(|| format!("-C {list}"))?;
         if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(cpu)) {

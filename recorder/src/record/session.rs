@@ -129,7 +129,7 @@ impl Session {
         self.write_buffer();
         let processes = match plan.target {
             Target::Command => return Ok(()),
-            Target::Cpus(_) => tasks::all_processes(),
+            Target::Cpus(_) | Target::Cgroup(_) => tasks::all_processes(),
             Target::Processes(_) | Target::Threads(_) => self.counters.processes.clone(),
         };
         self.counters.enable().context("the counters cannot be started")?;

@@ -9,7 +9,7 @@ use std::io;
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, perf_event_attr};
+use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, PERF_FLAG_PID_CGROUP, perf_event_attr};
 use perf_event_open_sys::ioctls;
 
 pub use perf_event_open_sys::bindings;
@@ -39,8 +39,8 @@ pub fn attr_bytes(attr: &perf_event_attr) -> [u8; ATTR_SIZE] {
 }
 
 /// Whose events are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+#[derive(Clone, Copy, Debug)]
+pub enum Scope<'a> {
     /// One thread, on the given CPU.
     Thread {
         /// Thread id.
@@ -50,15 +50,27 @@ pub enum Scope {
     },
     /// Everything on one CPU.
     Cpu(u32),
+    /// What runs in a cgroup, or below it, on one CPU.
+    Cgroup {
+        /// Its folder.
+        folder: BorrowedFd<'a>,
+        /// CPU number.
+        cpu: u32,
+    },
     /// The calling thread on any CPU: to try whether an event can be opened.
     Own,
 }
 
 /// Opens a counter.
-pub fn open_event(attr: &perf_event_attr, scope: Scope) -> io::Result<OwnedFd> {
+pub fn open_event(attr: &perf_event_attr, scope: Scope<'_>) -> io::Result<OwnedFd> {
+    let mut flags = PERF_FLAG_FD_CLOEXEC;
     let (tid, cpu) = match scope {
         Scope::Thread { tid, cpu } => (tid, cpu as c_int),
         Scope::Cpu(cpu) => (-1, cpu as c_int),
+        Scope::Cgroup { folder, cpu } => {
+            flags |= PERF_FLAG_PID_CGROUP;
+            (folder.as_raw_fd(), cpu as c_int)
+        }
         Scope::Own => (0, -1),
     };
     let mut attr = *attr;
@@ -66,13 +78,7 @@ pub fn open_event(attr: &perf_event_attr, scope: Scope) -> io::Result<OwnedFd> {
     // SAFETY: the attr is valid for its stated size, which empty_attr set and which is not larger
     // than the struct; the call keeps no reference to it.
     let fd = unsafe {
-        perf_event_open_sys::perf_event_open(
-            &mut attr,
-            tid,
-            cpu,
-            no_group,
-            PERF_FLAG_FD_CLOEXEC.into(),
-        )
+        perf_event_open_sys::perf_event_open(&mut attr, tid, cpu, no_group, flags.into())
     };
     if fd < 0 {
         return Err(io::Error::last_os_error());

@@ -1,6 +1,7 @@
 //! What is recorded, and when it ends.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crate::record::recorder::{
     Recorder, RunningProcess, busy, data_size, is_installed, is_root, wait_for,
@@ -125,4 +126,57 @@ fn the_older_recording_is_kept() {
     let first = fs::read(&recorder.file).unwrap();
     recorder.run(&["--", "true"]);
     assert_eq!(fs::read(recorder.folder.join("perf.data.old")).unwrap(), first);
+}
+
+/// A cgroup that is gone with the test.
+struct Cgroup(PathBuf);
+
+impl Cgroup {
+    /// In the hierarchy that the kernel samples by.
+    fn new() -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+        let line = |is_it: &dyn Fn(&str) -> bool| mounts.lines().find(|line| is_it(line));
+        let own = line(&|line| line.contains(" cgroup ") && line.contains("perf_event"));
+        let mount = own.or_else(|| line(&|line| line.contains(" cgroup2 ")))?;
+        let mount = mount.split(' ').nth(1)?;
+        let folder = PathBuf::from(format!("{mount}/perftab-test-record-{}", std::process::id()));
+        fs::create_dir(&folder).ok().map(|()| Self(folder))
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_cgroup_is_recorded_and_nothing_beside_it() {
+    let test = "a_cgroup_is_recorded_and_nothing_beside_it";
+    if !is_root(test) || !is_installed(test, "perf") {
+        return;
+    }
+    let Some(cgroup) = Cgroup::new() else {
+        println!("SKIPPED: {test}: no cgroup can be made");
+        return;
+    };
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let inside = RunningProcess::program(&program, &[]);
+    fs::write(cgroup.0.join("cgroup.procs"), inside.pid()).expect("it moves");
+    let name = cgroup.0.file_name().unwrap().to_str().unwrap();
+    // The command runs outside of it.
+    let options = ["-g", "-G", name, "--", program.to_str().unwrap(), "300"];
+    let recorded = recorder.run(&options);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert!(recorded.samples() > 0, "{}", recorded.said);
+    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    let script = recorder.perf(&["script", "-F", "pid"]);
+    let mut pids: Vec<&str> = script.split_whitespace().collect();
+    pids.dedup();
+    assert_eq!(pids, [inside.pid()]);
+    assert!(recorder.perf(&["script", "-F", "ip,sym"]).contains("user_work"), "it has names");
+
+    let refused = recorder.run(&["-G", "no-such-cgroup", "--", "true"]);
+    refused.failed_with(2, &["no-such-cgroup"]);
 }
