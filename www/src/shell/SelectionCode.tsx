@@ -56,8 +56,9 @@ export function SelectionCode({ inlined }: Props): JSX.Element | null {
       findSource(session.value, file).catch(() => {});
     }
   });
-  // The view has it already.
-  if (known.value === null || view.value === "source") {
+  // The view has it already. Of an inlined function that only calls others there is none.
+  const isElsewhere = inlined !== null && hottest.value === null;
+  if (known.value === null || isElsewhere || view.value === "source") {
     return null;
   }
   const { listing } = known.value;

@@ -126,6 +126,8 @@ struct Search<'a> {
     offered: HashMap<(u64, u64), String>,
     /// DSOs that a file names.
     named: HashSet<DsoId>,
+    /// DSOs with a file that has names of functions.
+    have_functions: HashSet<DsoId>,
     /// DSOs with a file that tells source lines; more than that is nowhere to be had.
     have_lines: HashSet<DsoId>,
     /// What was wanted at first, most samples first, and then what stacks led to.
@@ -145,6 +147,7 @@ impl<'a> Search<'a> {
             session,
             offered: HashMap::new(),
             named: HashSet::new(),
+            have_functions: HashSet::new(),
             have_lines: HashSet::new(),
             wanted,
             looked_for: 0,
@@ -208,10 +211,15 @@ impl<'a> Search<'a> {
 
     /// Keeps in mind what a file was good for.
     fn take(&mut self, report: &OfferReport) {
-        let lines = ImageContents { inlines: true, ..ImageContents::default() }.sentence();
+        let nothing = ImageContents::default();
+        let lines = ImageContents { inlines: true, ..nothing }.sentence();
+        let functions = ImageContents { functions: true, ..nothing }.sentence();
         for used in &report.used {
             let dsos = || used.dsos.iter().map(|&row| DsoId(row));
             self.named.extend(dsos());
+            if [lines, functions].contains(&used.gives) {
+                self.have_functions.extend(dsos());
+            }
             if used.gives == lines {
                 self.have_lines.extend(dsos());
             }

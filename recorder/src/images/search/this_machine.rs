@@ -36,10 +36,18 @@ impl Search<'_> {
                 listed_as: listed_as.as_deref(),
                 ids: readings(wanted.build_id).collect(),
             };
-            let executables = machine.executables(&dso);
-            let used = executables.into_iter().find(|path| self.offer_for(&wanted, path));
+            let mut used = Vec::new();
+            for path in machine.executables(&dso) {
+                // One that was stripped may lie beside a whole one of the same build.
+                if self.have_functions.contains(&wanted.dso) {
+                    break;
+                }
+                if self.offer_for(&wanted, &path) {
+                    used.push(path);
+                }
+            }
             let mut debug_files = machine.debug_files(&dso);
-            debug_files.extend(used.into_iter().flat_map(|path| machine.linked_from(&path)));
+            debug_files.extend(used.iter().flat_map(|path| machine.linked_from(path)));
             for path in debug_files {
                 if self.have_lines.contains(&wanted.dso) {
                     break;

@@ -573,3 +573,27 @@ fn b30_units_that_were_split_off_are_found_by_what_names_them() {
         println!("SKIPPED: {test}: dwp does not run");
     }
 }
+
+/// Both are of the recorded build; the one at its path has no names.
+#[test]
+fn a_stripped_file_does_not_hide_a_whole_one() {
+    let test = "a_stripped_file_does_not_hide_a_whole_one";
+    let folder = TestFolder::new();
+    let path = compile(&folder, "spinner", ID, SOURCE);
+    let Some(recording) = perf::record(test, &path, &folder.join("perf.data")) else {
+        println!("SKIPPED: {test}: perf is not installed");
+        return;
+    };
+    let _ = fs::remove_dir_all(folder.join(".debug"));
+    let run = |arguments: &[&str]| {
+        let output = perftab_at(&folder, arguments).ended().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    run(&["buildid", "add", "--buildid-dir", "cache", path.to_str().expect("UTF-8")]);
+    let stripped = Command::new("strip").arg(&path).exit_status();
+    assert!(stripped.expect("strip").success());
+    let recording = recording.to_str().expect("UTF-8");
+    let report = run(&["report", "--buildid-dir", "cache", recording]);
+    assert!(report.contains(" spin "), "{report}");
+}

@@ -20,9 +20,12 @@ export interface NearCode {
   more: number;
 }
 
-/** `inlined` is the name of an inlined function: its lines alone count then, if there are any. */
+/** `inlined` is the name of an inlined function: its lines alone count then. */
 export function hottestOf(listing: Listing, inlined: string | null): ListedLine | null {
-  const number = inlined === null ? -1 : listing.functions.indexOf(inlined);
+  if (inlined === null) {
+    return hottestLine(listing.lines);
+  }
+  const number = listing.functions.indexOf(inlined);
   const sums = new Map<string, ListedLine>();
   for (let at = 0; number !== -1 && at < listing.count; at++) {
     const [file, line, weight] = [listing.file[at] ?? NONE, listing.line[at] ?? 0, listing.weight[at] ?? 0];
@@ -33,7 +36,7 @@ export function hottestOf(listing: Listing, inlined: string | null): ListedLine 
       sums.set(`${file} ${line}`, sum);
     }
   }
-  return hottestLine([...sums.values()]) ?? hottestLine(listing.lines);
+  return hottestLine([...sums.values()]);
 }
 
 /** `texts` are the lines of the hottest line's file, where that is at hand. */
