@@ -53,7 +53,7 @@ const COMMANDS: &[Options] = &[
                  -j --branch-filter -n --no-samples -R --raw-samples -r --realtime -S --snapshot -s \
                  --stat -u --uid -W --weight --affinity --aio --all-cgroups --aux-sample \
                  --clang-opt --clang-path --code-page-size --control --data-page-size --debuginfod \
-                 --exclude-perf --filter --group --kernel-callchains --mmap-flush --namespaces \
+                 --exclude-perf --group --kernel-callchains --mmap-flush --namespaces \
                  --no-bpf-event --num-thread-synthesize --off-cpu-thresh --overwrite \
                  --per-thread --phys-data --proc-map-timeout --setup-filter --strict-freq \
                  --switch-events --switch-max-files --switch-output --switch-output-event --synth \

@@ -19,7 +19,7 @@ use perftab_perfdata::format::attr::{read_format, sample_type};
 use rustix::io::Errno;
 
 use super::clock;
-use super::events::{self, EventSpec, Privilege, Sampled};
+use super::events::{self, EventSpec, Privilege, Sampled, Tracepoint};
 use super::explain;
 use super::options::{BuildIdTable, CallChains, OffCpu, Plan, Rate, RingOrigin, StackCopy, Target};
 use super::ring::Ring;
@@ -118,7 +118,7 @@ impl Counters {
         let mut notices = plan.notices.clone();
         let mut specs = choose_events(plan, &mut notices)?;
         if plan.off_cpu == OffCpu::Recorded {
-            specs.push(EventSpec::switches()?);
+            specs.push(EventSpec::switches());
         }
         let level = probe_level(plan, &specs[0])?;
         if plan.build_ids == BuildIdTable::MappingsOnly && level < KernelLevel::BuildIds {
@@ -159,6 +159,11 @@ impl Counters {
     /// Whether records have the times of [`clock::MONOTONIC`].
     pub fn run_by_clock(&self) -> bool {
         self.events[0].attr.use_clockid() == 1
+    }
+
+    /// The tracepoints among the events.
+    pub fn tracepoints(&self) -> Vec<&Tracepoint> {
+        self.events.iter().filter_map(|event| event.spec.tracepoint.as_ref()).collect()
     }
 
     /// Starts all counters.
@@ -326,6 +331,10 @@ fn open_sharing(
                 }
             }
             let counter = &mut counters[index];
+            if let Some(filter) = &counter.spec.filter {
+                let set = sys::set_filter(fd.as_fd(), filter);
+                set.map_err(|error| explain::filter(&error, filter, &counter.spec))?;
+            }
             counter.ids.push(sys::event_id(fd.as_fd()).context("an event has no id")?);
             counter.fds.push(fd);
         }
@@ -356,18 +365,23 @@ fn supported_events(plan: &Plan, notices: &mut Vec<String>) -> Result<Vec<EventS
         };
         return Ok(plan.events.iter().map(best).collect());
     }
-    let cycles = EventSpec::parse("cycles")?;
+    let cycles = EventSpec::cycles();
     if is_supported(plan, &cycles) {
         notices.push("recording cycles".into());
         return Ok(vec![cycles]);
     }
     notices.push("recording cpu-clock, as this machine does not count cycles".into());
-    Ok(vec![EventSpec::parse("cpu-clock")?])
+    Ok(vec![EventSpec::cpu_clock()])
 }
 
-/// Tried in user space only, so that missing permission does not look like missing support.
+/// The event as it is tried: in user space only, where it can be there, so that missing permission
+/// does not look like missing support.
+fn tried(spec: &EventSpec) -> EventSpec {
+    if spec.is_of_the_kernel() { spec.clone() } else { spec.user_only() }
+}
+
 fn is_supported(plan: &Plan, spec: &EventSpec) -> bool {
-    let spec = spec.user_only();
+    let spec = tried(spec);
     let attr = attr(plan, &[], &spec, KernelLevel::Oldest, Role::SamplingOnly);
     match sys::open_event(&attr, Scope::Own) {
         Ok(_) => true,
@@ -383,8 +397,8 @@ fn supported_names(plan: &Plan) -> String {
 }
 
 /// The newest level whose attr the kernel takes.
-fn probe_level(plan: &Plan, spec: &EventSpec) -> Result<KernelLevel> {
-    let spec = spec.user_only();
+fn probe_level(plan: &Plan, asked: &EventSpec) -> Result<KernelLevel> {
+    let spec = tried(asked);
     let mut last = None;
     for level in KernelLevel::NEWEST_FIRST {
         let attr = attr(plan, &[], &spec, level, Role::Tracking);
@@ -398,7 +412,8 @@ fn probe_level(plan: &Plan, spec: &EventSpec) -> Result<KernelLevel> {
         }
     }
     let error = last.unwrap_or_else(|| Errno::INVAL.into());
-    Err(anyhow!(error).context(format!("the kernel refuses the event {}", spec.name)))
+    let reason = explain::reason(&error);
+    Err(anyhow!("this machine does not sample {} ({reason}); perf stat may count it", asked.name))
 }
 
 /// The events as they may be counted: user space only where the kernel's part is not permitted.
@@ -411,11 +426,17 @@ fn permitted(
     let mut permitted = Vec::new();
     for spec in specs {
         let open = |spec: &EventSpec| {
-            let attr = attr(plan, &[], spec, level, Role::SamplingOnly);
+            let alone = std::slice::from_ref(spec);
+            let attr = attr(plan, alone, spec, level, Role::SamplingOnly);
             sys::open_event(&attr, Scope::Own)
         };
         match open(&spec) {
             Ok(_) => permitted.push(spec),
+            // In user space only, it would see nothing.
+            Err(error) if is_refused(&error) && spec.is_of_the_kernel() => match spec.tracepoint {
+                Some(_) => bail!(explain::paranoid("tracepoints", -1)),
+                None => bail!("{} is in the kernel, where only root has breakpoints", spec.name),
+            },
             Err(error) if is_refused(&error) && spec.privilege == Privilege::Any => {
                 let user_only = spec.user_only();
                 open(&user_only).map_err(|error| explain::refused(&error, plan, Scope::Own))?;
@@ -459,8 +480,12 @@ fn attr(
     role: Role,
 ) -> perf_event_attr {
     let mut attr = sys::empty_attr();
-    attr.type_ = spec.event_type;
-    attr.config = spec.config;
+    attr.type_ = spec.code.event_type;
+    let [config, config1, config2] = spec.code.config;
+    attr.config = config;
+    attr.__bindgen_anon_3.config1 = config1;
+    attr.__bindgen_anon_4.config2 = config2;
+    attr.bp_type = spec.code.access;
     attr.sample_type = sample_bits(plan, all);
     attr.read_format = read_format::ID;
     if level >= KernelLevel::LostCounts {
@@ -470,10 +495,9 @@ fn attr(
         attr.set_use_clockid(1);
         attr.clockid = clock::MONOTONIC;
     }
-    match plan.rate {
+    match spec.rate(plan.rate) {
         // It never occurs.
         _ if role == Role::Tracking => {}
-        _ if spec.sampled == Sampled::AtSwitches => attr.sample_period = 1,
         Rate::Period(period) => attr.sample_period = period,
         Rate::Frequency(hz) if spec.is_clock() => attr.sample_period = 1_000_000_000 / hz.max(1),
         Rate::Frequency(hz) => {
@@ -536,8 +560,13 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
     if plan.target.is_any_process() {
         bits |= sample_type::CPU;
     }
+    // Fields, and the CPU that perf's tools for tracepoints rely on. Others pay 16 bytes a sample.
+    if all.iter().any(|spec| spec.tracepoint.is_some()) {
+        bits |= sample_type::CPU | sample_type::RAW;
+    }
     // Eight bytes a sample that only an adjusted period needs.
-    if matches!(plan.rate, Rate::Frequency(_)) && all.iter().any(|spec| !spec.is_clock()) {
+    let adjusts = |spec: &EventSpec| matches!(spec.rate(plan.rate), Rate::Frequency(_));
+    if all.iter().any(|spec| adjusts(spec) && !spec.is_clock()) {
         bits |= sample_type::PERIOD;
     }
     if all.len() > 1 {

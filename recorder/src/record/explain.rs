@@ -1,11 +1,13 @@
 //! Says why the kernel refused something, and what to do about it, in one line.
 
+use std::ffi::CStr;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
 use anyhow::{Error, anyhow};
 use rustix::io::Errno;
 
+use super::events::EventSpec;
 use super::host::sysctl_number;
 use super::options::{Plan, Target};
 use super::sys::Scope;
@@ -44,6 +46,18 @@ pub fn paranoid(what: &str, needed: i32) -> String {
     format!(
         "kernel.perf_event_paranoid is {now}; {what} may be recorded by root, with CAP_PERFMON \
          (setcap cap_perfmon=ep on perftab), or after sysctl kernel.perf_event_paranoid={needed}"
+    )
+}
+
+/// Why the kernel takes no such filter.
+pub fn filter(error: &io::Error, filter: &CStr, event: &EventSpec) -> Error {
+    anyhow!(
+        "--filter '{}': {} takes no such filter ({}); the fields that it has stand in \
+         /sys/kernel/tracing/events/{}/format",
+        filter.to_string_lossy(),
+        event.name,
+        reason(error),
+        event.name.replacen(':', "/", 1)
     )
 }
 

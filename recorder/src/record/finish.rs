@@ -105,6 +105,7 @@ impl Session {
         perf_maps: Vec<PerfMap>,
     ) -> FileEnd {
         let mut features = host::features();
+        features.push((Feature::TRACING_DATA, self.tracing_data.clone()));
         if self.build_ids == BuildIdTable::Written {
             features.push((Feature::BUILD_ID, self.build_id_table(files)));
         }

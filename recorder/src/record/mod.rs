@@ -16,6 +16,7 @@ mod cgroup;
 mod clock;
 mod command;
 mod counters;
+mod event_options;
 pub mod events;
 mod explain;
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! The options of `perftab record` and what they ask for. Names and meanings as in `perf record`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::cgroup;
-use super::events::{self, EventSpec, Privilege};
+use super::event_options::EventOptions;
+use super::events::{EventNames, EventSpec, Privilege};
 use super::host;
 use super::tasks::DescribedMappings;
 use crate::perfconfig::{PerfConfig, RecordBuildIds};
@@ -29,9 +30,9 @@ const PLAIN_SAMPLE: u64 = 48;
 /// `perftab record`.
 #[derive(Debug, Args)]
 pub struct RecordArgs {
-    /// Event [default: cycles, else cpu-clock]; NAME:u user, NAME:k kernel
-    #[arg(short, long, value_name = "EVENT")]
-    pub event: Vec<String>,
+    /// What is counted
+    #[command(flatten)]
+    pub events: EventOptions,
     /// Samples per second and CPU, or max [default: 999]
     #[arg(short = 'F', long = "freq", value_name = "HZ", conflicts_with = "count")]
     pub frequency: Option<String>,
@@ -251,10 +252,14 @@ impl Plan {
         let mut notices = Vec::new();
         let rate = rate(args, &mut notices)?;
         let chains = call_chains(args)?;
+        let mut events = EventNames { root: Path::new("/") }.parse_options(&args.events.0)?;
+        if args.frequency.is_some() || args.count.is_some() {
+            events = events.into_iter().map(EventSpec::at_given_rate).collect();
+        }
         Ok(Self {
             target: target(args, &online_cpus)?,
             command: args.command.clone(),
-            events: events::parse_list(&args.event)?,
+            events,
             privilege: match (args.all_user, args.all_kernel) {
                 (true, _) => Privilege::UserOnly,
                 (_, true) => Privilege::KernelOnly,

@@ -18,6 +18,7 @@ use rustix::io::Errno;
 use super::clock::Clock;
 use super::command::StoppedCommand;
 use super::counters::Counters;
+use super::events;
 use super::identify::{Identified, Identifier};
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
@@ -73,6 +74,8 @@ pub struct Session {
     pub(super) clock: Clock,
     /// `None` if no build-ids are wanted.
     pub(super) identifier: Option<Identifier>,
+    /// What readers need to know of tracepoints.
+    pub(super) tracing_data: Vec<u8>,
     /// When the last checkpoint was due, and how long it took.
     checkpointed: Option<(Instant, Duration)>,
     /// Whether there are records that the last checkpoint does not know.
@@ -89,6 +92,7 @@ impl Session {
     /// Creates the file.
     pub fn begin(counters: Counters, plan: &Plan, args: &RecordArgs) -> Result<Self> {
         let kernel = counters.count_the_kernel().then(|| RunningKernel::read(Path::new("/")));
+        let tracing_data = events::tracing_data(Path::new("/"), &counters.tracepoints())?;
         let described: Vec<_> = counters.described().collect();
         let heads: Vec<_> =
             described.iter().map(|(_, attr, ids)| EventHead { attr, ids }).collect();
@@ -107,6 +111,7 @@ impl Session {
             build_ids: plan.build_ids,
             clock,
             identifier,
+            tracing_data,
             checkpointed: None,
             records: RecordsSince::None,
             identified: Identified::default(),

@@ -4,7 +4,7 @@
 //! Constraints: each function is safe to call with any arguments and returns the kernel's error;
 //! nothing here decides anything. With `ring.rs` the only file that may contain `unsafe`.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::io;
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -111,6 +111,13 @@ pub fn event_id(event: BorrowedFd<'_>) -> io::Result<u64> {
     // SAFETY: the ioctl writes one u64 to the pointer, which is valid for it.
     check(unsafe { ioctls::ID(event.as_raw_fd(), &mut id) })?;
     Ok(id)
+}
+
+/// Has a tracepoint's event count only where its fields are as the text says.
+pub fn set_filter(event: BorrowedFd<'_>, filter: &CStr) -> io::Result<()> {
+    // SAFETY: the ioctl reads a string that ends in a NUL, which a CStr does, and keeps no
+    // reference to it; it does not write, whatever the type says.
+    check(unsafe { ioctls::SET_FILTER(event.as_raw_fd(), filter.as_ptr().cast_mut()) })
 }
 
 fn check(result: c_int) -> io::Result<()> {

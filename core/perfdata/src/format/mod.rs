@@ -13,6 +13,7 @@ pub mod header;
 pub mod package_note;
 pub mod perftab_section;
 pub mod record;
+pub mod tracing_data;
 pub mod write;
 
 pub use build_id::{BuildId, IdLength};

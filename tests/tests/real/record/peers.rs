@@ -237,6 +237,148 @@ fn perf_finds_the_samples_of_several_events() {
     }
 }
 
+/// What an event of any form is to the kernel. Events of the CPU only where it has counters.
+#[test]
+fn events_are_asked_of_the_kernel_as_perf_asks_for_them() {
+    let test = "events_are_asked_of_the_kernel_as_perf_asks_for_them";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let mut compared = 0;
+    for event in [
+        "software/config=2,config1=7,config2=9,period=3/u",
+        "page-faults/freq=77/u",
+        "page-faults/period=2,name=mine/u",
+        "faults:u",
+        "mem:0x1000:u",
+        "r1a8:u",
+        "LLC-load-misses:u",
+        "l1d-store/period=1000/u",
+        "cpu/event=0x3c,umask=1,period=10000/u",
+    ] {
+        let arguments = ["record", "-q", "-o", "theirs", "-F", "999", "-e", event, "--", "true"];
+        let theirs = Command::new("perf").args(arguments).current_dir(&*recorder.folder).ended();
+        if !theirs.unwrap().status.success() {
+            println!("SKIPPED: {test}: perf does not record {event} on this machine");
+            continue;
+        }
+        let recorded = recorder.run(&["-F", "999", "-e", event, "--", "true"]);
+        assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+        let ours = asked(&recorder, recorder.file.to_str().unwrap());
+        assert_eq!(ours, asked(&recorder, "theirs"), "{event}");
+        compared += 1;
+    }
+    assert!(compared >= 4, "{compared}");
+}
+
+/// Of `perf evlist -v`: names of events and what was asked of the kernel for them.
+fn asked(recorder: &Recorder, file: &str) -> Vec<String> {
+    let fields = [
+        "config: ",
+        "sample_freq }: ",
+        "freq: ",
+        "exclude_",
+        "precise_ip: ",
+        "bp_type: ",
+        "{ bp_addr",
+        "config1 }: ",
+        "{ bp_len",
+        "config2 }: ",
+    ];
+    let list = perf_in(recorder, &["evlist", "-v", "-i", file]);
+    let events = list.lines().filter(|line| line.contains(": type: "));
+    let fields_of = |line: &str| {
+        let kept = line.split(", ").enumerate().filter(|(index, field)| {
+            *index == 0 || fields.iter().any(|start| field.starts_with(start))
+        });
+        kept.map(|(_, field)| field).collect::<Vec<_>>().join(", ")
+    };
+    events.map(fields_of).collect()
+}
+
+/// Each write to a variable is a sample.
+#[test]
+fn a_breakpoint_samples_every_write() {
+    let test = "a_breakpoint_samples_every_write";
+    let recorder = Recorder::new();
+    let source = "volatile int told; volatile int other;\n\
+                  int main(void) { for (int i = 0; i < 7; i++) { told = i; other = told; } }\n";
+    fs::write(recorder.folder.join("told.c"), source).unwrap();
+    let build = ["-O1", "-no-pie", "-o", "told", "told.c"];
+    let built = Command::new("gcc").args(build).current_dir(&*recorder.folder).exit_status();
+    assert!(built.unwrap().success());
+    let symbols = Command::new("nm").arg("told").current_dir(&*recorder.folder).ended().unwrap();
+    let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();
+    let told =
+        symbols.lines().find_map(|line| line.split(' ').next().filter(|_| line.ends_with(" told")));
+    let event = format!("mem:0x{}/4:w:u", told.expect("its address"));
+    let recorded = recorder.run(&["-e", &event, "--", "./told"]);
+    if recorded.said.contains("this machine does not") {
+        println!("SKIPPED: {test}: this machine has no breakpoints: {}", recorded.said);
+        return;
+    }
+    assert_eq!((recorded.exit_code, recorded.samples()), (Some(0), 7), "{}", recorded.said);
+}
+
+/// Ours and perf's recording of the same few calls say the same, to perf and to us.
+#[test]
+fn tracepoints_have_the_fields_that_perf_records() {
+    let test = "tracepoints_have_the_fields_that_perf_records";
+    if !is_installed(test, "perf") || !is_root(test) {
+        return;
+    }
+    let recorder = Recorder::new();
+    let events = "syscalls:sys_enter_exit*,sched:sched_process_exec";
+    let umask = ["-e", "syscalls:sys_enter_umask", "--filter", "mask>2", "--filter", "mask<100"];
+    let command = ["-e", events, "--", "sh", "-c", "umask 027; umask 2; umask 777"];
+    let theirs = [&["record", "-q", "-o", "theirs"], &umask[..], &command].concat();
+    let theirs = Command::new("perf").args(theirs).current_dir(&*recorder.folder).ended();
+    if !theirs.unwrap().status.success() {
+        println!("SKIPPED: {test}: perf does not record {events} on this machine");
+        return;
+    }
+    // One that is no tracepoint beside them.
+    let clock = ["-e", "cpu-clock/period=100000,name=clock/"];
+    let recorded = recorder.run(&[&clock[..], &umask, &command].concat());
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+
+    // Numbers of processes differ.
+    let fields = |program: &mut Command, file: &str| {
+        let output = program.arg(file).current_dir(&*recorder.folder).ended().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !said.contains("Error"), "{said}");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let of_tracepoints = |line: &&str| line.contains("sys_enter_") || line.contains('=');
+        let without_pids = |line: &str| {
+            let words = line.split_whitespace().filter(|word| !word.contains("pid="));
+            words.collect::<Vec<_>>().join(" ")
+        };
+        printed.lines().filter(of_tracepoints).map(without_pids).collect::<Vec<_>>()
+    };
+    let by_perf = |file| {
+        let script = ["script", "-F", "event,trace", "-i"];
+        fields(Command::new("perf").args(script).env("PERF_CONFIG", "/dev/null"), file)
+    };
+    let ours = recorder.file.to_str().unwrap();
+    let said = by_perf(ours);
+    assert_eq!(said, by_perf("theirs"));
+    assert!(said[0].starts_with("sched:sched_process_exec: filename=/"), "{said:?}");
+    let umask = "syscalls:sys_enter_umask: mask: 0x00000017".to_owned();
+    let exit = "syscalls:sys_enter_exit_group: error_code: 0x00000000".to_owned();
+    assert!(said.contains(&umask) && said.last() == Some(&exit), "{said:?}");
+    assert!(!said.iter().any(|line| line.contains("mask: 0x00000002")), "{said:?}");
+    let by_us = |file| {
+        let said = fields(Command::new(perftab_binary()).arg("script"), file);
+        said.into_iter().filter(|line| line.starts_with("fields ")).collect::<Vec<_>>()
+    };
+    assert_eq!(by_us(ours).len(), said.len());
+    assert_eq!(by_us(ours), by_us("theirs"));
+    let refused = ["-e", "syscalls:sys_enter_umask", "--filter", "no_field==1", "--", "true"];
+    recorder.run(&refused).failed_with(1, &["sys_enter_umask takes no such filter", "/format"]);
+}
+
 #[test]
 fn the_system_is_recorded_with_what_ran_before() {
     let test = "the_system_is_recorded_with_what_ran_before";

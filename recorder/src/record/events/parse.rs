@@ -1,0 +1,491 @@
+//! Text of `-e`: names, terms and modifiers as in `perf list`.
+
+use std::path::Path;
+
+use anyhow::{Context, Error, Result, anyhow, bail};
+use perftab_perfdata::format::attr::{HARDWARE_EVENTS, SOFTWARE_EVENTS, event_type};
+
+use super::terms::Term;
+use super::unit::Unit;
+use super::{EventCode, EventSpec, breakpoint, cache, tracepoint};
+use crate::record::event_options::EventOption;
+
+/// What an event is that perf has and perftab has not.
+fn kind_of_others(text: &str) -> Option<&'static str> {
+    let (name, modifiers) = text.split_once(':').unwrap_or((text, ""));
+    match name {
+        _ if text.starts_with('{') => {
+            Some("a group, and perftab samples each event by itself, as -e with commas does")
+        }
+        _ if name.contains(['.', '_']) && modifiers.chars().all(is_modifier) => {
+            Some("an event of this CPU, which perftab does not know by name")
+        }
+        _ => None,
+    }
+}
+
+/// Of `tools/perf/util/parse-events.l`.
+pub fn is_modifier(letter: char) -> bool {
+    "ukhpPDWeIGHSbR".contains(letter)
+}
+
+/// `r1a8`: the number of an event in hex.
+pub fn raw(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix('r')?;
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_hex.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
+}
+
+/// An event's parts as they are written.
+struct Written<'a> {
+    name: &'a str,
+    terms: Option<&'a str>,
+    modifiers: &'a str,
+}
+
+impl<'a> Written<'a> {
+    /// `NAME`, `NAME:MODIFIERS` or `NAME/TERMS/MODIFIERS`.
+    fn read(text: &'a str) -> Result<Self> {
+        let Some((name, rest)) = text.split_once('/') else {
+            let (name, modifiers) = text.split_once(':').unwrap_or((text, ""));
+            return Ok(Self { name, terms: None, modifiers });
+        };
+        let (terms, modifiers) = rest.split_once('/').context("a / is missing behind its terms")?;
+        Ok(Self { name, terms: Some(terms), modifiers })
+    }
+}
+
+/// What events are called on a machine.
+pub struct EventNames<'a> {
+    /// Its root folder, in which the kernel describes it.
+    pub root: &'a Path,
+}
+
+impl EventNames<'_> {
+    /// Reads the `-e` options, with their filters.
+    pub fn parse_options(&self, options: &[EventOption]) -> Result<Vec<EventSpec>> {
+        let mut all = Vec::new();
+        for option in options {
+            let mut events = self.parse_list(&option.events)?;
+            for event in &mut events {
+                event.filter_by(&option.filters)?;
+            }
+            all.extend(events);
+        }
+        Ok(all)
+    }
+
+    /// Reads one or more events between commas. Within `cpu/…/` and `{…}` commas part no events.
+    fn parse_list(&self, list: &str) -> Result<Vec<EventSpec>> {
+        let mut events = Vec::new();
+        for text in split_list(list) {
+            events.extend(self.parse(text)?);
+        }
+        Ok(events)
+    }
+
+    /// Reads one event; each unit of the machine may have one of that name, and a name with
+    /// wildcards stands for any number.
+    fn parse(&self, text: &str) -> Result<Vec<EventSpec>> {
+        if text.starts_with('{') {
+            return Err(unknown(text, text));
+        }
+        let context = || format!("'{text}'");
+        if text.starts_with(breakpoint::PREFIX) {
+            let (mut event, modifiers) = breakpoint::parse(text).with_context(context)?;
+            event.modify(modifiers).with_context(context)?;
+            return Ok(vec![event]);
+        }
+        let written = Written::read(text).with_context(context)?;
+        let mut events = self.resolve(text, &written).with_context(context)?;
+        let mut modifiers = written.modifiers;
+        if events.is_empty() {
+            let unknown = || unknown(text, written.name);
+            let tracepoints = tracepoint::Written::read(text).ok_or_else(unknown)?;
+            events = tracepoints.resolve(self.root).with_context(context)?;
+            modifiers = tracepoints.modifiers;
+        }
+        for event in &mut events {
+            event.modify(modifiers).with_context(context)?;
+        }
+        Ok(events)
+    }
+
+    /// The events that a name stands for, in the order in which perf looks; none if there are none.
+    fn resolve(&self, text: &str, written: &Written<'_>) -> Result<Vec<EventSpec>> {
+        let name = written.name;
+        let terms = Term::parse_list(written.terms.unwrap_or_default());
+        let by_number =
+            || cache::code(name).or_else(|| Some(EventCode::new(event_type::RAW, raw(name)?)));
+        if let Some(code) = EventSpec::general(name).map(|event| event.code).or_else(by_number) {
+            let mut event = EventSpec::new(text, code);
+            for term in &terms {
+                event.take(term).unwrap_or_else(|| bail!("{name} has no term '{}'", term.key))?;
+            }
+            return Ok(vec![event]);
+        }
+        if written.terms.is_some() {
+            let unit = Unit::named(self.root, name).with_context(|| {
+                format!(
+                    "this machine has no counting unit '{name}'; those that it has stand in \
+                     /sys/bus/event_source/devices"
+                )
+            })?;
+            return Ok(vec![of_unit(text, &unit, terms)?]);
+        }
+        let alone = || vec![Term { key: name.to_owned(), value: None }];
+        let units = Unit::all_with(self.root, name);
+        units.iter().map(|unit| of_unit(text, unit, alone())).collect()
+    }
+}
+
+/// What terms say of an event of a unit. perf, too, puts fields into what `config=` says.
+fn of_unit(text: &str, unit: &Unit, terms: Vec<Term>) -> Result<EventSpec> {
+    let mut event = EventSpec::new(text, unit.code()?);
+    let mut fields = Vec::new();
+    for term in unit.expanded(terms)? {
+        match event.take(&term) {
+            Some(taken) => taken?,
+            None => fields.push(term),
+        }
+    }
+    fields.iter().try_for_each(|term| unit.set(&mut event.code, term))?;
+    Ok(event)
+}
+
+fn unknown(text: &str, name: &str) -> Error {
+    match kind_of_others(text) {
+        Some(kind) => {
+            anyhow!("{text} is {kind}; use perf record -e '{text}' -g, and open that recording")
+        }
+        None => anyhow!(
+            "no event is called '{name}'; there are {}, {}",
+            HARDWARE_EVENTS.join(", "),
+            SOFTWARE_EVENTS.join(", ")
+        ),
+    }
+}
+
+fn split_list(list: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(list);
+    std::iter::from_fn(move || {
+        let list = rest?;
+        let end = end_of_event(list);
+        rest = end.map(|end| &list[end + 1..]);
+        Some(&list[..end.unwrap_or(list.len())])
+    })
+}
+
+/// Where the comma stands behind the first event.
+fn end_of_event(list: &str) -> Option<usize> {
+    // One slash, before the length.
+    let is_breakpoint = list.starts_with(breakpoint::PREFIX);
+    let (mut in_slashes, mut braces) = (false, 0u32);
+    list.find(|letter| {
+        match letter {
+            '/' => in_slashes = !in_slashes && !is_breakpoint,
+            '{' => braces += 1,
+            '}' => braces = braces.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && !in_slashes && braces == 0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Precision, Privilege, Sampled, tracing_data};
+    use super::*;
+    use crate::record::fake_root::FakeRoot;
+    use crate::record::options::Rate;
+
+    /// A machine with the units of a CPU and of something else.
+    fn machine(name: &str) -> FakeRoot {
+        let units = "sys/bus/event_source/devices";
+        [
+            ("cpu/type", "4\n"),
+            ("cpu/format/event", "config:0-7,32-35\n"),
+            ("cpu/format/umask", "config:8-15\n"),
+            ("cpu/format/inv", "config:23\n"),
+            ("cpu/format/ldlat", "config1:0-15\n"),
+            ("cpu/format/frontend", "config2:0-23\n"),
+            ("cpu/format/later", "config3:0-7\n"),
+            ("cpu/events/cpu-cycles", "event=0x3c\n"),
+            ("cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n"),
+            ("cpu/events/slots", "event=0x00,umask=0x4\n"),
+            ("cpu/events/slots.scale", "2\n"),
+            ("other/type", "17\n"),
+            ("other/format/event", "config:0-63\n"),
+            ("other/format/core", "config:8-15\n"),
+            ("other/events/slots", "event=0x9\n"),
+            ("other/events/bytes", "event=0x10,core=?\n"),
+        ]
+        .into_iter()
+        .fold(FakeRoot::new(name), |root, (path, text)| {
+            root.with(&format!("{units}/{path}"), text.as_bytes())
+        })
+    }
+
+    fn parse(root: &FakeRoot, text: &str) -> Result<Vec<EventSpec>> {
+        EventNames { root: root.path() }.parse_list(text)
+    }
+
+    /// On a machine without counters.
+    fn one(text: &str) -> Result<EventSpec> {
+        Ok(parse(&FakeRoot::new("none"), text)?.remove(0))
+    }
+
+    fn code(event_type: u32, config: [u64; 3]) -> EventCode {
+        EventCode { config, ..EventCode::new(event_type, 0) }
+    }
+
+    #[test]
+    fn names_aliases_and_modifiers() {
+        let event = one("cpu-cycles:upp").unwrap();
+        assert_eq!(event.code, code(event_type::HARDWARE, [0; 3]));
+        assert_eq!((event.privilege, event.precise), (Privilege::UserOnly, Precision::Level(2)));
+        assert_eq!(event.name, "cpu-cycles:upp");
+        let event = one("cs:k").unwrap();
+        assert_eq!(event.code, code(event_type::SOFTWARE, [3, 0, 0]));
+        assert_eq!(event.privilege, Privilege::KernelOnly);
+        assert_eq!(one("cycles:uk").unwrap().privilege, Privilege::Any);
+        assert_eq!(one("cycles:H").unwrap().privilege, Privilege::Any);
+    }
+
+    #[test]
+    fn events_by_number_and_of_caches() {
+        let event = one("r1a8:u").unwrap();
+        assert_eq!(event.code, code(event_type::RAW, [0x1a8, 0, 0]));
+        assert_eq!((event.privilege, event.name.as_str()), (Privilege::UserOnly, "r1a8:u"));
+        let event = one("LLC-load-misses:pp").unwrap();
+        assert_eq!(event.code, code(event_type::HW_CACHE, [0x1_0002, 0, 0]));
+        assert_eq!(event.precise, Precision::Level(2));
+        // These are hardware events, though they look like those of caches.
+        assert_eq!(one("branches").unwrap().code.event_type, event_type::HARDWARE);
+        assert_eq!(one("branch-misses").unwrap().code.event_type, event_type::HARDWARE);
+        for text in ["r", "rx", "r1_0000", "r11112222333344445"] {
+            assert!(one(text).is_err(), "{text}");
+        }
+    }
+
+    /// As `perf record -vv` 6.1 has it.
+    #[test]
+    fn terms_of_any_event() {
+        let event = one("LLC-loads/period=1000/u").unwrap();
+        assert_eq!(event.code, code(event_type::HW_CACHE, [2, 0, 0]));
+        assert_eq!(event.sampled, Sampled::Own(Rate::Period(1000)));
+        assert_eq!(
+            (event.privilege, &*event.name),
+            (Privilege::UserOnly, "LLC-loads/period=1000/u")
+        );
+        let event = one("cpu-clock/freq=100,name='my clock'/u").unwrap();
+        assert_eq!(event.sampled, Sampled::Own(Rate::Frequency(100)));
+        assert_eq!((event.is_clock(), event.name.as_str()), (true, "my clock"));
+        assert_eq!(one("r1/config=0x10,config1=3,config2=4/").unwrap().code.config, [16, 3, 4]);
+        assert_eq!(one("cycles//").unwrap().user_only().name, "cycles//u");
+        for (text, words) in [
+            ("cycles/period=0/", "above zero"),
+            ("cycles/period=many/", "give a number"),
+            ("cycles/name=/", "give a text"),
+            ("cycles/umask=1/", "no term 'umask'"),
+            ("cycles/call-graph=lbr/", "use perf record"),
+            ("cycles/period=1/:u", "modifiers are"),
+            ("cycles/period=1", "a / is missing"),
+            ("cycles/period=1/u/", "modifiers are"),
+        ] {
+            let error = format!("{:#}", one(text).unwrap_err());
+            assert!(error.starts_with(&format!("'{text}': ")) && error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn events_of_units_by_terms_and_names() {
+        let root = machine("units");
+        for (text, expected) in [
+            ("cpu/event=0x3c,umask=1/", code(4, [0x13c, 0, 0])),
+            ("cpu/event=0xa3c,inv/u", code(4, [0xa_0080_003c, 0, 0])),
+            ("cpu/cpu-cycles/", code(4, [0x3c, 0, 0])),
+            ("cpu/event=cpu-cycles,umask=2/", code(4, [0x23c, 0, 0])),
+            ("cpu/mem-loads,frontend=5/", code(4, [0x1cd, 3, 5])),
+            ("cpu/r1a8/", code(4, [0x1a8, 0, 0])),
+            ("cpu/config=0x1000,event=1/", code(4, [0x1001, 0, 0])),
+            ("cpu//", code(4, [0; 3])),
+            ("other/bytes,core=3/", code(17, [0x310, 0, 0])),
+            ("mem-loads:P", code(4, [0x1cd, 3, 0])),
+        ] {
+            let events = parse(&root, text).unwrap_or_else(|error| panic!("{text}: {error:#}"));
+            assert_eq!((events.len(), events[0].code), (1, expected), "{text}");
+            assert_eq!(events[0].name, text);
+        }
+        // Each unit that has an event of that name counts it.
+        let codes = parse(&root, "slots").unwrap().iter().map(|it| it.code).collect::<Vec<_>>();
+        assert_eq!(codes, [code(4, [0x400, 0, 0]), code(17, [9, 0, 0])]);
+        let event = parse(&root, "cpu/cpu-cycles,period=77/k").unwrap().remove(0);
+        assert_eq!(event.sampled, Sampled::Own(Rate::Period(77)));
+        assert_eq!(event.privilege, Privilege::KernelOnly);
+        for (text, words) in [
+            ("cpu/umask=256/", "umask: the largest value is 255"),
+            ("cpu/nothing/", "cpu has no event or term 'nothing'"),
+            ("cpu/../", "no event or term '..'"),
+            ("cpu/event=word/", "give a number"),
+            ("cpu/later=1/", "config3:0-7"),
+            ("other/bytes/", "core has to be given"),
+            ("uncore/event=1/", "no counting unit 'uncore'"),
+            ("../cpu/event=1/", "no counting unit '..'"),
+            ("slots.scale", "an event of this CPU, which"),
+        ] {
+            let error = format!("{:#}", parse(&root, text).unwrap_err());
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn tracepoints_by_name_and_wildcards() {
+        let events = "sys/kernel/tracing/events";
+        let root = [
+            ("header_page", "\tfield: u64 timestamp;\n"),
+            ("header_event", "# compressed entry header\n"),
+            ("sched/enable", "0\n"),
+            ("sched/sched_switch/id", "372\n"),
+            ("sched/sched_switch/format", "name: sched_switch\nID: 372\nformat:\n"),
+            ("sched/sched_wakeup/id", "374\n"),
+            ("sched/sched_wakeup/format", "name: sched_wakeup\nID: 374\nformat:\n"),
+            ("syscalls/sys_enter_openat/id", "782\n"),
+            ("syscalls/sys_enter_openat/format", "name: sys_enter_openat\nID: 782\nformat:\n"),
+        ]
+        .into_iter()
+        .fold(FakeRoot::new("tracefs"), |root, (path, text)| {
+            root.with(&format!("{events}/{path}"), text.as_bytes())
+        });
+        let named = |text: &str| {
+            let events = parse(&root, text).unwrap_or_else(|error| panic!("{text}: {error:#}"));
+            events.into_iter().map(|event| (event.name, event.code)).collect::<Vec<_>>()
+        };
+        let of = |name: &str, id| (name.to_owned(), code(event_type::TRACEPOINT, [id, 0, 0]));
+        let switch = of("sched:sched_switch", 372);
+        let sched = [switch.clone(), of("sched:sched_wakeup", 374)];
+        let openat = [of("syscalls:sys_enter_openat", 782)];
+        assert_eq!(named("sched:sched_switch"), [switch]);
+        assert_eq!(named("sched:*"), sched);
+        assert_eq!(named("sched:sched_[sw]*:k"), sched);
+        assert_eq!(named("s*:*_?????*"), [&sched[..], &openat].concat());
+        assert_eq!(named("faults,sys*:sys_enter_*")[1..], openat);
+        let event = parse(&root, "sched:sched_switch:k").unwrap().remove(0);
+        assert_eq!(event.privilege, Privilege::KernelOnly);
+        let often = Rate::Frequency(99);
+        assert_eq!(
+            (event.rate(often), event.at_given_rate().rate(often)),
+            (Rate::Period(1), often)
+        );
+        let events = parse(&root, "sched:*,sched:sched_switch").unwrap();
+        let tracepoints: Vec<_> = events.iter().filter_map(|it| it.tracepoint.as_ref()).collect();
+        let data = tracing_data(root.path(), &tracepoints).unwrap();
+        let (data, read) = perftab_perfdata::decode::tracing_data::TracingData::read(&data, 0);
+        assert_eq!((data.formats.iter().count(), read), (2, Ok(())));
+
+        let filtered = |events: &str, filters: &[&str]| {
+            let filters = filters.iter().map(|filter| (*filter).to_owned()).collect();
+            let option = EventOption { events: events.to_owned(), filters };
+            let events = EventNames { root: root.path() }.parse_options(&[option])?;
+            Ok::<_, Error>(events.into_iter().map(|event| event.filter).collect::<Vec<_>>())
+        };
+        let both = Some(c"(a>0) && (b==1)".to_owned());
+        assert_eq!(filtered("sched:*", &["a>0", "b==1"]).unwrap(), [both.clone(), both]);
+        assert_eq!(filtered("sched:sched_switch", &[]).unwrap(), [None]);
+        let error = filtered("sched:*,faults", &["a>0"]).unwrap_err().to_string();
+        assert!(error.contains("faults is none"), "{error}");
+
+        for (text, words) in [
+            ("sched:sched_swich", "no tracepoint is called so; "),
+            ("sched:enable", "no tracepoint"),
+            ("../sched:sched_switch", "a / is missing"),
+            ("sched:..", "no tracepoint"),
+            ("sched:***", "wildcard"),
+            ("sched:sched_switch:x", "modifiers are"),
+        ] {
+            let error = format!("{:#}", parse(&root, text).unwrap_err());
+            assert!(error.starts_with(&format!("'{text}': ")) && error.contains(words), "{error}");
+        }
+        let error = format!("{:#}", one("sched:sched_switch").unwrap_err());
+        assert!(error.contains("mount -t tracefs"), "{error}");
+    }
+
+    /// As `perf record -vv` 6.1 has it.
+    #[test]
+    fn breakpoints() {
+        for (text, access, length, privilege) in [
+            ("mem:0x1000", 3, 4, Privilege::Any),
+            ("mem:4096/8", 3, 8, Privilege::Any),
+            ("mem:0x1000:w", 2, 4, Privilege::Any),
+            ("mem:0x1000:x", 4, 8, Privilege::Any),
+            ("mem:0x1000:xw", 6, 4, Privilege::Any),
+            ("mem:0x1000/2:x", 4, 2, Privilege::Any),
+            ("mem:0x1000:u", 3, 4, Privilege::UserOnly),
+            ("mem:0x1000/8:rw:u", 3, 8, Privilege::UserOnly),
+        ] {
+            let events = parse(&FakeRoot::new("none"), &format!("{text},faults")).unwrap();
+            assert_eq!(events.len(), 2, "{text}");
+            let expected =
+                EventCode { access, ..code(event_type::BREAKPOINT, [0, 0x1000, length]) };
+            assert_eq!((events[0].code, events[0].privilege), (expected, privilege), "{text}");
+            assert_eq!(events[0].rate(Rate::Frequency(9)), Rate::Period(1));
+        }
+        assert_eq!(one("mem:0x1000:w").unwrap().user_only().name, "mem:0x1000:w:u");
+        for text in
+            ["mem:", "mem:main", "mem:0x1000/", "mem:0x1000:ww", "mem:0x1000:w:x", "mem:1:q:u"]
+        {
+            let error = format!("{:#}", one(text).unwrap_err());
+            assert!(error.starts_with(&format!("'{text}': ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_event_is_said_with_what_is() {
+        let error = one("cycels").unwrap_err().to_string();
+        assert!(error.contains("'cycels'") && error.contains("cpu-clock"), "{error}");
+        assert!(one("cycles:x").is_err());
+        for (text, kind) in [
+            ("mem_load_retired.l3_miss:pp", "an event of this CPU"),
+            ("topdown.slots", "an event of this CPU"),
+            ("{cycles,instructions}:S", "a group"),
+            ("{cpu/event=1/,cycles}", "a group"),
+        ] {
+            let error = one(&format!("faults,{text},cs")).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{text} is {kind}")), "{error}");
+            assert!(error.contains(&format!("use perf record -e '{text}'")), "{error}");
+        }
+        let error = one("branch-mises").unwrap_err().to_string();
+        assert!(error.contains("no event is called"), "{error}");
+        assert!(one("cycles:pppp").is_err());
+        assert!(one("cycles:Pp").is_err());
+        let error = format!("{:#}", one("cycles:G").unwrap_err());
+        assert!(error.contains("use perf record -e"), "{error}");
+        assert!(one("cycles,").is_err());
+    }
+
+    #[test]
+    fn the_best_precision_is_tried_first() {
+        let tried = |text: &str| {
+            let spec = one(text).unwrap();
+            spec.at_each_precision().map(|spec| spec.precise.level()).collect::<Vec<_>>()
+        };
+        assert_eq!(tried("cycles:P"), [3, 2, 1, 0]);
+        assert_eq!(tried("cycles:pp"), [2]);
+        assert_eq!(tried("cycles"), [0]);
+        assert_eq!(one("cycles:P").unwrap().name, "cycles:P");
+    }
+
+    #[test]
+    fn lists_and_fallback_names() {
+        let list = parse(&FakeRoot::new("none"), "cycles,faults,cpu-clock").unwrap();
+        assert_eq!(list.len(), 3);
+        assert_eq!(list[0].user_only().name, "cycles:u");
+        assert_eq!(one("cycles:p").unwrap().user_only().name, "cycles:pu");
+        let limited = |text: &str, to| one(text).unwrap().limited_to(to).name;
+        assert_eq!(limited("cycles", Privilege::KernelOnly), "cycles:k");
+        assert_eq!(limited("cycles:p", Privilege::UserOnly), "cycles:pu");
+        assert_eq!(limited("cycles:k", Privilege::UserOnly), "cycles:k");
+        assert_eq!(limited("cycles", Privilege::Any), "cycles");
+        assert!(list[2].is_clock() && !list[0].is_clock());
+    }
+}

@@ -1,0 +1,175 @@
+//! Tracepoints of the kernel, as tracefs describes them (`Documentation/trace/events.rst`).
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use glob::Pattern;
+use perftab_perfdata::format::attr::event_type;
+use perftab_perfdata::format::tracing_data::TracingFiles;
+
+use super::{EventCode, EventSpec, Sampled};
+
+/// Where tracefs may be, below the root.
+const PLACES: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
+
+/// Bytes of the largest read.
+const PIECE: usize = 64 << 10;
+
+/// A tracepoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tracepoint {
+    /// `sched`.
+    system: String,
+    /// `sched_switch`.
+    name: String,
+}
+
+/// A tracepoint, or several by wildcards, as it is written: `SYSTEM:NAME:MODIFIERS`.
+pub struct Written<'a> {
+    system: &'a str,
+    name: &'a str,
+    /// What stands behind it.
+    pub modifiers: &'a str,
+}
+
+impl<'a> Written<'a> {
+    /// `None` if it does not look like one.
+    pub fn read(text: &'a str) -> Option<Self> {
+        let (system, rest) = text.split_once(':')?;
+        let (name, modifiers) = rest.split_once(':').unwrap_or((rest, ""));
+        let is_plain = !text.contains('/') && !system.is_empty();
+        // The name of an event that nobody knows, with modifiers.
+        let is_other = rest.chars().all(super::parse::is_modifier);
+        (is_plain && !is_other).then_some(Self { system, name, modifiers })
+    }
+
+    /// The tracepoints that it stands for, at least one.
+    pub fn resolve(&self, root: &Path) -> Result<Vec<EventSpec>> {
+        let tracefs = Tracefs::find(root)?;
+        let mut events = Vec::new();
+        for system in tracefs.systems(self.system)? {
+            for name in tracefs.names(&system, self.name)? {
+                let tracepoint = Tracepoint { system: system.clone(), name };
+                let id = tracefs.id(&tracepoint)?;
+                // As perf: without modifiers.
+                let name = format!("{}:{}", tracepoint.system, tracepoint.name);
+                events.push(EventSpec {
+                    sampled: Sampled::EachTime,
+                    tracepoint: Some(tracepoint),
+                    ..EventSpec::new(&name, EventCode::new(event_type::TRACEPOINT, id))
+                });
+            }
+        }
+        if events.is_empty() {
+            bail!(
+                "no tracepoint is called so; {} has those that there are",
+                tracefs.events().display()
+            );
+        }
+        Ok(events)
+    }
+}
+
+/// What readers need to know of tracepoints; nothing if there are none.
+pub fn tracing_data(root: &Path, tracepoints: &[&Tracepoint]) -> Result<Vec<u8>> {
+    if tracepoints.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tracefs = Tracefs::find(root)?;
+    let mut formats: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
+    let mut known = Vec::new();
+    for tracepoint in tracepoints {
+        if !known.contains(tracepoint) {
+            let format = tracefs.read(&tracepoint.file("format"))?;
+            formats.entry(tracepoint.system.clone()).or_default().push(format);
+            known.push(*tracepoint);
+        }
+    }
+    let files = TracingFiles {
+        header_page: tracefs.read(Path::new("events/header_page"))?,
+        header_event: tracefs.read(Path::new("events/header_event"))?,
+        formats,
+        printk_formats: tracefs.read(Path::new("printk_formats")).unwrap_or_default(),
+    };
+    Ok(files.encode(rustix::param::page_size() as u32))
+}
+
+impl Tracepoint {
+    fn file(&self, name: &str) -> PathBuf {
+        ["events", &self.system, &self.name, name].iter().collect()
+    }
+}
+
+/// The file system that describes tracepoints.
+struct Tracefs(PathBuf);
+
+impl Tracefs {
+    fn find(root: &Path) -> Result<Self> {
+        for place in PLACES.map(|place| root.join(place)) {
+            match fs::read_dir(place.join("events")) {
+                Ok(_) => return Ok(Self(place)),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => bail!(
+                    "{} has the tracepoints and is not readable; record as root",
+                    place.display()
+                ),
+                Err(_) => {}
+            }
+        }
+        bail!("tracefs has the tracepoints: mount -t tracefs tracefs /sys/kernel/tracing, as root")
+    }
+
+    fn events(&self) -> PathBuf {
+        self.0.join("events")
+    }
+
+    fn systems(&self, pattern: &str) -> Result<Vec<String>> {
+        matching(&self.events(), pattern)
+    }
+
+    /// Of a system's tracepoints those that match.
+    fn names(&self, system: &str, pattern: &str) -> Result<Vec<String>> {
+        let mut names = matching(&self.events().join(system), pattern)?;
+        // Some folders are none; and what is no folder says something of the whole system.
+        names.retain(|name| self.events().join(system).join(name).join("id").exists());
+        Ok(names)
+    }
+
+    fn id(&self, tracepoint: &Tracepoint) -> Result<u64> {
+        let path = tracepoint.file("id");
+        let text = String::from_utf8(self.read(&path)?).ok();
+        let number = text.and_then(|text| text.trim().parse().ok());
+        number.with_context(|| format!("{} has no number", self.0.join(path).display()))
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        let path = self.0.join(path);
+        read_whole(&path)
+            .with_context(|| format!("{} is not readable; record as root", path.display()))
+    }
+}
+
+/// The content of a file, in large pieces: of some, the kernel gives only what the first read has
+/// room for (`show_header` in `kernel/trace/trace_events.c`), and `fs::read` begins with 32 bytes.
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, mut whole) = (File::open(path)?, Vec::new());
+    let mut piece = vec![0; PIECE];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(whole),
+            length => whole.extend_from_slice(&piece[..length]),
+        }
+    }
+}
+
+/// Names of a folder's entries that match, in their own order.
+fn matching(folder: &Path, pattern: &str) -> Result<Vec<String>> {
+    let pattern = Pattern::new(pattern)?;
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| pattern.matches(name)).collect();
+    names.sort_unstable();
+    Ok(names)
+}
