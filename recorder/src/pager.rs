@@ -1,6 +1,8 @@
 //! The program in which a person reads what is longer than a terminal, as perf starts one.
 
 use std::env;
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,6 +24,8 @@ impl Pager {
         let named = VARIABLES.iter().find_map(env::var_os);
         let mut command = match &named {
             Some(name) if name.is_empty() || name == "cat" => return None,
+            // The shell would say so, and the text would be lost.
+            Some(name) if !may_be_there(name) => return None,
             Some(name) => {
                 let mut shell = Command::new("sh");
                 shell.arg("-c").arg(name);
@@ -40,8 +44,32 @@ impl Pager {
     }
 }
 
+/// Whether a shell may find what a line begins with.
+fn may_be_there(line: &OsStr) -> bool {
+    let line = line.to_string_lossy();
+    let Some(word) = line.split_whitespace().next() else { return false };
+    let is_plain = word.chars().all(|letter| letter.is_alphanumeric() || "/._-+".contains(letter));
+    if !is_plain || word.contains('/') {
+        return !is_plain || Path::new(word).exists();
+    }
+    let folders = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&folders).any(|folder| folder.join(word).exists())
+}
+
 impl Drop for Pager {
     fn drop(&mut self) {
         let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_shell_finds_is_no_pager() {
+        let is_there = |line: &str| may_be_there(OsStr::new(line));
+        assert!(is_there("sh -x") && is_there("/bin/sh") && is_there("LESS=R less"));
+        assert!(!is_there("no-such-pager -R") && !is_there("/no/such/pager") && !is_there(" "));
     }
 }

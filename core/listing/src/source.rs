@@ -69,6 +69,8 @@ pub enum OtherSource {
     },
     /// It was changed after the binary.
     Newer,
+    /// It is no text that a compiler would take.
+    NotText,
 }
 
 impl Display for OtherSource {
@@ -83,6 +85,7 @@ impl Display for OtherSource {
                 )
             }
             Self::Newer => f.write_str("changed after the binary was built"),
+            Self::NotText => f.write_str("no text: it has a zero byte"),
         }
     }
 }
@@ -107,7 +110,10 @@ pub fn check(
             (None, Written::AfterBinaryInNamedPlace) => check = SourceCheck::Place,
         }
     }
-    Ok(check)
+    match check != SourceCheck::Md5 && content.contains(&0) {
+        true => Err(OtherSource::NotText),
+        false => Ok(check),
+    }
 }
 
 #[cfg(test)]
@@ -136,6 +142,7 @@ mod tests {
         assert_eq!(hello(&[noted(None, named), noted(None, before)]), Ok(SourceCheck::Place));
         assert_eq!(hello(&[noted(Some(OF_HELLO), named)]), Ok(SourceCheck::Md5));
         assert_eq!(hello(&[noted(None, named), noted(None, after)]), Err(OtherSource::Newer));
+        assert_eq!(check(b"h\0e\0", [noted(None, before)]), Err(OtherSource::NotText));
         let refused = hello(&[noted(Some(OF_HELLO), before), noted(Some(other), before)]);
         assert_eq!(refused, Err(OtherSource::Md5 { noted: other, found: OF_HELLO }));
         let words = refused.expect_err("it is refused").to_string();

@@ -127,6 +127,11 @@ pub fn functions(session: &Session, name: &str) -> anyhow::Result<Vec<FunctionRe
     Ok(found)
 }
 
+/// Whether somebody who writes a name means the function that is called so.
+pub fn is_meant(known: &str, written: &str) -> bool {
+    known == written || without_parameters(known) == written
+}
+
 /// Those of which `form` makes this name.
 fn functions_whose(
     session: &Session,
@@ -169,5 +174,19 @@ fn only_function(session: &Session, name: &str) -> anyhow::Result<FunctionRef> {
             let dsos: Vec<&str> = functions.iter().map(|it| it.dso.path.as_str()).collect();
             bail!("{name} is a function of {}; write DSO:{name}", dsos.join(" and of "))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_cpp_are_meant_without_parameters_too() {
+        assert!(is_meant("work(unsigned long)", "work"));
+        assert!(is_meant("work(unsigned long)", "work(unsigned long)"));
+        assert!(is_meant("main", "main"));
+        assert!(!is_meant("work(unsigned long)", "wor"));
+        assert!(!is_meant("main", "main()"));
     }
 }

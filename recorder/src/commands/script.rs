@@ -114,7 +114,9 @@ impl Scope {
         let is_taken = |rows: &Vec<bool>| rows.get(sample.row).copied().unwrap_or(false);
         let is_wanted = || {
             let name = session.leaf_name(sample);
-            name.is_some_and(|name| self.symbols.iter().any(|symbol| symbol == name))
+            name.is_some_and(|name| {
+                self.symbols.iter().any(|symbol| filter::is_meant(name, symbol))
+            })
         };
         self.taken.as_ref().is_none_or(is_taken) && (self.symbols.is_empty() || is_wanted())
     }

@@ -87,6 +87,10 @@ impl Session {
                 _ => format!("{} lost", output::grouped(lost)),
             };
             notice(match (tally.samples, lost) {
+                (0, 0) if args.off_cpu => format!(
+                    "no samples, {size} in {path}: all of it waited, and waiting counts from when \
+                     it is seen to begin; record longer"
+                ),
                 (0, 0) => format!(
                     "no samples, {size} in {path}: nothing ran long enough; raise -F, or record longer"
                 ),

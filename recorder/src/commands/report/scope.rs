@@ -6,6 +6,7 @@ use perftab_core::{FunctionKey, FunctionOrder, Key};
 use serde_json::Value;
 
 use crate::cli::{Percentage, RowArgs};
+use crate::commands::filter;
 
 /// The options of perf for it.
 pub struct RowScope<'a> {
@@ -42,7 +43,7 @@ impl<'a> RowScope<'a> {
         match name {
             None => !hide_unresolved && symbols.is_empty() && symbol_filter.is_none(),
             Some(name) => {
-                (symbols.is_empty() || symbols.iter().any(|wanted| wanted == name))
+                (symbols.is_empty() || symbols.iter().any(|wanted| filter::is_meant(name, wanted)))
                     && symbol_filter.as_ref().is_none_or(|part| name.contains(part.as_str()))
             }
         }
