@@ -22,6 +22,21 @@ pub struct FilterArgs {
     pub search: Vec<String>,
 }
 
+/// Functions that rows or samples are printed of; none: any.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SymbolArgs {
+    /// Only these functions.
+    #[arg(
+        short = 'S',
+        long,
+        alias = "symbol",
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        hide = true
+    )]
+    pub symbols: Vec<String>,
+}
+
 /// Filters, each of which decides about single samples.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SampleFilterArgs {

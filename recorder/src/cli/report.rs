@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{FilterArgs, InputArgs, NameArgs};
+use super::{FilterArgs, InputArgs, NameArgs, SymbolArgs};
 
 /// What `report` sorts by: what a row is, as in `perf report --sort`, or what rows are ordered by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -249,16 +249,9 @@ pub enum Percentage {
 /// Rows and columns of a report, as in perf. The help has room for other options.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RowArgs {
-    /// Only rows of these functions.
-    #[arg(
-        short = 'S',
-        long,
-        alias = "symbol",
-        value_name = "NAME,…",
-        value_delimiter = ',',
-        hide = true
-    )]
-    pub symbols: Vec<String>,
+    /// Which functions have rows.
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
     /// Only rows of functions with this in their name.
     #[arg(long, value_name = "TEXT", hide = true)]
     pub symbol_filter: Option<String>,

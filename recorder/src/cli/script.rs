@@ -3,7 +3,7 @@
 use clap::Args;
 use perftab_core::{Column, Field};
 
-use super::{HeaderArgs, InputArgs, NameArgs, SampleFilterArgs};
+use super::{HeaderArgs, InputArgs, NameArgs, SampleFilterArgs, SymbolArgs};
 
 /// `perftab script`.
 #[derive(Debug, Args)]
@@ -27,16 +27,9 @@ pub struct ScriptArgs {
     /// Which samples are printed.
     #[command(flatten)]
     pub samples: SampleFilterArgs,
-    /// Only samples that ended in these functions.
-    #[arg(
-        short = 'S',
-        long,
-        alias = "symbol",
-        value_name = "NAME,…",
-        value_delimiter = ',',
-        hide = true
-    )]
-    pub symbols: Vec<String>,
+    /// Functions that samples ended in.
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
     /// Print no call chains.
     #[arg(short = 'G', long, hide = true)]
     pub hide_call_graph: bool,

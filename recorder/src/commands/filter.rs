@@ -7,7 +7,7 @@ use perftab_core::{
     without_parameters,
 };
 
-use crate::cli::{FilterArgs, SampleFilterArgs, TimeSpan};
+use crate::cli::{FilterArgs, SampleFilterArgs, SymbolArgs, TimeSpan};
 use crate::output::printable;
 
 /// Adds what was asked for to `query`. Steps are taken in the order focus, drop, merge, search.
@@ -127,8 +127,18 @@ pub fn functions(session: &Session, name: &str) -> anyhow::Result<Vec<FunctionRe
     Ok(found)
 }
 
+/// Whether a function is one of those that were asked for. Its name, `None` if it has none, is looked up only where that
+/// matters: there may be millions.
+pub fn is_asked_for<'a>(
+    SymbolArgs { symbols }: &SymbolArgs,
+    name: impl FnOnce() -> Option<&'a str>,
+) -> bool {
+    let is_one = |name: &str| symbols.iter().any(|written| is_meant(name, written));
+    symbols.is_empty() || name().is_some_and(is_one)
+}
+
 /// Whether somebody who writes a name means the function that is called so.
-pub fn is_meant(known: &str, written: &str) -> bool {
+fn is_meant(known: &str, written: &str) -> bool {
     known == written || without_parameters(known) == written
 }
 

@@ -15,7 +15,7 @@ use perftab_core::{
 };
 
 use super::{filter, finish, finish_named, header};
-use crate::cli::{BranchField, ScriptArgs, ScriptField, ScriptFields};
+use crate::cli::{BranchField, ScriptArgs, ScriptField, ScriptFields, SymbolArgs};
 use crate::images::search;
 use crate::input::Input;
 use crate::output::{Outcome, Results};
@@ -106,19 +106,14 @@ struct Scope {
     /// By their rows; `None`: all.
     taken: Option<Vec<bool>>,
     /// Functions that they ended in; none: any.
-    symbols: Vec<String>,
+    symbols: SymbolArgs,
 }
 
 impl Scope {
     fn takes(&self, session: &Session, sample: &WatchedSample<'_>) -> bool {
         let is_taken = |rows: &Vec<bool>| rows.get(sample.row).copied().unwrap_or(false);
-        let is_wanted = || {
-            let name = session.leaf_name(sample);
-            name.is_some_and(|name| {
-                self.symbols.iter().any(|symbol| filter::is_meant(name, symbol))
-            })
-        };
-        self.taken.as_ref().is_none_or(is_taken) && (self.symbols.is_empty() || is_wanted())
+        self.taken.as_ref().is_none_or(is_taken)
+            && filter::is_asked_for(&self.symbols, || session.leaf_name(sample))
     }
 }
 

@@ -31,7 +31,7 @@ impl<'a> RowScope<'a> {
 
     /// Whether all rows are printed, whatever their number.
     pub fn is_everything(args: &RowArgs) -> bool {
-        args.symbols.is_empty()
+        args.symbols.symbols.is_empty()
             && args.symbol_filter.is_none()
             && !args.hide_unresolved
             && args.percent_limit.is_none()
@@ -40,13 +40,11 @@ impl<'a> RowScope<'a> {
     /// Whether rows of a function are printed; `None` has no name.
     pub fn takes_name(&self, name: Option<&str>) -> bool {
         let RowArgs { symbols, symbol_filter, hide_unresolved, .. } = self.args;
-        match name {
-            None => !hide_unresolved && symbols.is_empty() && symbol_filter.is_none(),
-            Some(name) => {
-                (symbols.is_empty() || symbols.iter().any(|wanted| filter::is_meant(name, wanted)))
-                    && symbol_filter.as_ref().is_none_or(|part| name.contains(part.as_str()))
-            }
-        }
+        let has_part = match name {
+            None => !hide_unresolved && symbol_filter.is_none(),
+            Some(name) => symbol_filter.as_ref().is_none_or(|part| name.contains(part.as_str())),
+        };
+        has_part && filter::is_asked_for(symbols, || name)
     }
 
     /// Whether a row has weight enough, by what rows are in the order of.
@@ -59,7 +57,8 @@ impl<'a> RowScope<'a> {
     pub fn limit(&self, breakdown: &mut Breakdown, limit: usize) -> anyhow::Result<()> {
         let is_of_functions = breakdown.keys.contains(&Key::Function);
         let RowArgs { symbols, symbol_filter, hide_unresolved, .. } = self.args;
-        if !is_of_functions && (!symbols.is_empty() || symbol_filter.is_some() || *hide_unresolved)
+        if !is_of_functions
+            && (!symbols.symbols.is_empty() || symbol_filter.is_some() || *hide_unresolved)
         {
             bail!("rows are no functions: add sym to --sort, or use --focus NAME");
         }
