@@ -32,7 +32,9 @@ export function SelectionCode({ inlined }: Props): JSX.Element | null {
     const { functionId = null, callNode = null } = selection.value ?? {};
     void namesGeneration.value;
     asksFor.value = "new";
-    if (asked === null || functionId === null || comparison.value !== null) {
+    // The view Source asks for the same, and shows all of it.
+    const isShown = comparison.value === null && view.value !== "source";
+    if (asked === null || functionId === null || !isShown) {
       known.value = null;
       return;
     }
@@ -56,9 +58,9 @@ export function SelectionCode({ inlined }: Props): JSX.Element | null {
       findSource(session.value, file).catch(() => {});
     }
   });
-  // The view has it already. Of an inlined function that only calls others there is none.
+  // Of an inlined function that only calls others there is none.
   const isElsewhere = inlined !== null && hottest.value === null;
-  if (known.value === null || isElsewhere || view.value === "source") {
+  if (known.value === null || isElsewhere) {
     return null;
   }
   const { listing } = known.value;
