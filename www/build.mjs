@@ -2,7 +2,7 @@
 // `perftab view`, hosted as a static site, and opened from file:// (where a browser refuses to
 // fetch siblings, and Chromium refuses module workers).
 //
-//   node build.mjs page OUT.html WASM.packed LISTING.packed [SITE_DIR]
+//   node build.mjs page OUT.html WASM.packed IMAGES.packed LISTING.packed [SITE_DIR]
 //                                 bundle src/ and write the page; and into a folder what a static
 //                                 host serves: index.html, which is the page with a manifest, a
 //                                 service worker, icons
@@ -12,9 +12,9 @@
 // in base64, which a small script unpacks: a seventh less than gzip makes of them. The wasm is a data block,
 // streams of it as LZMA in base64, which the worker unpacks; that is a third less than gzip in base64, which a
 // browser would unpack. A text of more letters than base64 has would save 1 % at most: gzip, in which the page
-// is sent, takes off what base64 adds. Behind all of this stands what
-// somebody may want who looks at code: a module of its own in the same form, and a worker that highlights
-// source files, which a browser unpacks itself. The worker's text becomes a Blob and a classic worker. Data blocks do
+// is sent, takes off what base64 adds. Behind all of this stands what no first graph waits for: modules in the same form
+// that read the files of a profile and decode code, and scripts of workers, which a browser unpacks itself. The text of
+// a worker becomes a Blob and a classic worker. Data blocks do
 // not run, so the content security policy needs the hashes of two scripts and one style sheet only.
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
@@ -82,21 +82,22 @@ function policy(scripts, style, kind) {
   ].join("; ");
 }
 
-async function page(out, packedWasm, packedListing, site) {
-  const [boot, main, worker, style, highlight] = await Promise.all([
+async function page(out, packedWasm, packedImages, packedListing, site) {
+  const [boot, main, worker, style, imagesWorker, highlighter] = await Promise.all([
     bundle("src/boot.ts", browser),
     bundle("src/main.tsx", browser),
     bundle("src/worker/worker.ts", browser),
     bundle("src/style.css", browser),
+    bundle("src/worker/images_worker.ts", browser),
     bundle("src/worker/highlight_worker.ts", browser),
   ]);
-  const [wasm, listing] = [readFileSync(packedWasm), readFileSync(packedListing)];
-  await checkWasm(packedWasm, wasm);
-  await checkWasm(packedListing, listing);
+  const modules = [packedWasm, packedImages, packedListing];
+  const [wasm, images, listing] = modules.map((path) => readFileSync(path));
+  await Promise.all([wasm, images, listing].map((packed, at) => checkWasm(modules[at], packed)));
   const code = lzma([main, worker, style].join("\0"));
   await checkCode(code, [main, worker, style]);
-  const packedHighlight = gzip(highlight);
-  const parts = { boot, main, style, code, wasm, listing, highlight: packedHighlight };
+  const [imagesScript, highlight] = [gzip(imagesWorker), gzip(highlighter)];
+  const parts = { boot, main, style, code, wasm, images, imagesScript, listing, highlight };
   const html = fill({ ...parts, kind: "alone" });
   mkdirSync(dirname(out), { recursive: true });
   writeFileSync(out, html);
@@ -105,8 +106,10 @@ async function page(out, packedWasm, packedListing, site) {
   report("code", gzip(boot).length + code.length, boot.length + main.length + worker.length + style.length);
   // It begins with the size of what is packed.
   report("wasm", wasm.length, wasm.readUInt32LE(0));
+  report("images", images.length, images.readUInt32LE(0));
+  report("reader", imagesScript.length, imagesWorker.length);
   report("listing", listing.length, listing.readUInt32LE(0));
-  report("highlight", packedHighlight.length, highlight.length);
+  report("highlight", highlight.length, highlighter.length);
   report("page", gzip(html).length, Buffer.byteLength(html));
   // What is sent before a recording that somebody drops can be drawn.
   const first = html.slice(0, html.indexOf('id="sample"'));
@@ -143,7 +146,7 @@ function lzma(text) {
 
 // The template with its parts. `kind` is `alone` for a page that is one file wherever it goes, and
 // `hosted` for one that has its manifest beside it: a browser must not look for what is not there.
-function fill({ boot, main, style, code, wasm, listing, highlight, kind }) {
+function fill({ boot, main, style, code, wasm, images, imagesScript, listing, highlight, kind }) {
   const icon = `data:image/svg+xml,${encodeURIComponent(svg().trim())}`;
   const elements = {
     csp: `<meta http-equiv="Content-Security-Policy" content="${policy([boot, main], style, kind)}">`,
@@ -153,6 +156,8 @@ function fill({ boot, main, style, code, wasm, listing, highlight, kind }) {
         : `<link rel="icon" href="${icon}">`,
     sample: block("sample", sample()),
     wasm: block("wasm", wasm.toString("base64")),
+    images: block("images", images.toString("base64")),
+    "images-script": block("images-script", imagesScript.toString("base64")),
     listing: block("listing", listing.toString("base64")),
     highlight: block("highlight", highlight.toString("base64")),
     code: `<script type="application/octet-stream" id="code">${code.toString("base64")}</script>`,
@@ -232,9 +237,11 @@ async function tests(outDir) {
 }
 
 const [what, ...rest] = process.argv.slice(2);
-if (what === "page" && (rest.length === 3 || rest.length === 4)) await page(...rest);
+if (what === "page" && (rest.length === 4 || rest.length === 5)) await page(...rest);
 else if (what === "tests" && rest.length === 1) await tests(rest[0]);
 else {
-  console.error(`usage: ${basename(process.argv[1])} page OUT.html WASM.packed LISTING.packed [SITE_DIR] | tests OUT_DIR`);
+  console.error(
+    `usage: ${basename(process.argv[1])} page OUT.html WASM.packed IMAGES.packed LISTING.packed [SITE_DIR] | tests OUT_DIR`,
+  );
   process.exit(2);
 }

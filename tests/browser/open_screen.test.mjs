@@ -281,10 +281,12 @@ describe("a page from perftab view", () => {
       const hash = createHash("sha256").update(text).digest("base64");
       assert.ok(page.includes(`'sha256-${hash}'`), text.slice(0, 40));
     }
-    const packed = Buffer.from(/id="wasm">([^\n]*)\n/.exec(page)[1], "base64");
-    const sent = await part("wasm");
-    assert.equal(sent.length, packed.readUInt32LE(0));
-    assert.ok(WebAssembly.validate(sent), "it is no WebAssembly");
+    for (const name of ["wasm", "images"]) {
+      const packed = Buffer.from(new RegExp(`id="${name}">([^\\n]*)\\n`).exec(page)[1], "base64");
+      const sent = await part(name);
+      assert.equal(sent.length, packed.readUInt32LE(0));
+      assert.ok(WebAssembly.validate(sent), `${name} is no WebAssembly`);
+    }
 
     const tab = await Tab.open("about:blank");
     const asked = [];

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { ask, functionsOf, nameFrames, offer, open } from "./session.mjs";
+import { ask, functionsOf, modules, nameFrames, offer, open } from "./session.mjs";
 
 const sample = (name) => fileURLToPath(new URL(`../../www/sample/${name}.xz`, import.meta.url));
 
@@ -29,6 +29,11 @@ test("names cross as they are", () => {
   assert.ok(named(session) > before, `${before} functions had a name before`);
   const { done, total } = session.namingProgress();
   assert.ok(total > 0 && done === total, `${done} of ${total}`);
+});
+
+test("the session has no code that reads files with names, so that no first graph waits for it", () => {
+  assert.ok(modules.images.includes(".debug_line"));
+  assert.ok(!modules.session.includes(".debug_line"), "what a session is asked for leads to core/src/session/images_here.rs");
 });
 
 const Longer = (column) => Uint32Array.from([...column, 1]);

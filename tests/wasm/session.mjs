@@ -5,7 +5,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const wasm = process.env.PERFTAB_WASM ?? fileURLToPath(new URL("../../target/wasm-bound/perftab_web_bg.wasm", import.meta.url));
 // Its JavaScript is of one build with it, and lies beside it.
 export const facade = await import(new URL("perftab_web.js", pathToFileURL(wasm)));
-facade.initSync({ module: readFileSync(wasm) });
+/** Code of sessions, and what the page loads for the worker of their images. */
+export const modules = { session: readFileSync(wasm), images: readFileSync(wasm.replace("perftab_web", "perftab_images_web")) };
+facade.initSync({ module: modules.session });
+const reader = await import(new URL("perftab_images_web.js", pathToFileURL(wasm)));
+reader.initSync({ module: modules.images });
 
 /** A file as the façade reads it; the worker has `FileReaderSync` in this place. */
 class FileSource {
@@ -84,7 +88,7 @@ export function openLink(text) {
 const imagesOf = new WeakMap();
 
 function imagesFor(session) {
-  const images = imagesOf.get(session) ?? new facade.Images(structuredClone(session.dsoTable()));
+  const images = imagesOf.get(session) ?? new reader.Images(structuredClone(session.dsoTable()));
   imagesOf.set(session, images);
   return images;
 }
@@ -103,7 +107,7 @@ export function admit(session, name, path) {
 
 /** Offers a file of any kind, as the page does with what is dropped on it. */
 export function offer(session, name, path) {
-  const offered = new facade.Offer(name, new FileSource(path));
+  const offered = new reader.Offer(name, new FileSource(path));
   for (;;) {
     const { report } = offered.step(imagesFor(session), 1 << 20);
     takeFindings(session);

@@ -2,11 +2,12 @@
 
 use js_sys::{Object, Reflect};
 use perftab_core::session::{self, Arguments, Question, ScanStep};
+use perftab_crossing::failure::Failure;
+use perftab_crossing::{columns, to_js};
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 
-use crate::failure::Failure;
-use crate::{Session, columns, to_js};
+use crate::Session;
 
 /// A question while it is answered. Whoever wants no more of it frees it.
 #[wasm_bindgen]

@@ -3,10 +3,11 @@
 use js_sys::Object;
 use perftab_core::Query;
 use perftab_core::session::{ComparedQuestion, ComparedTrees, ComparisonBuilder};
+use perftab_crossing::{from_js, to_js};
 use wasm_bindgen::prelude::*;
 
+use crate::Session;
 use crate::asked::{JsArguments, step_object};
-use crate::{Session, from_js, to_js};
 
 /// A comparison to be. Whoever wants no more of it frees it.
 #[wasm_bindgen]

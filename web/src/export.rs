@@ -2,10 +2,11 @@
 
 use js_sys::Uint8Array;
 use perftab_core::session::{self, ExportStep};
+use perftab_crossing::failure::Failure;
+use perftab_crossing::{columns, from_js};
 use wasm_bindgen::prelude::*;
 
-use crate::failure::Failure;
-use crate::{Session, columns, from_js};
+use crate::Session;
 
 /// A file of another tool that is being written.
 #[wasm_bindgen]

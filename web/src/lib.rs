@@ -1,27 +1,23 @@
 //! The WebAssembly host: core's [`Session`] for a JavaScript worker, and nothing else.
 //!
-//! All questions go through [`asked::Asked`]; what is here besides opens, brings names, or writes files.
+//! All questions go through [`asked::Asked`]; what is here besides opens, takes in names, or writes files.
 //! Answers cross as plain objects whose TypeScript types are generated from the Rust ones; columns in
 //! them are typed arrays. Errors are thrown as [`Failure`] objects.
 #![forbid(unsafe_code)]
 
 mod asked;
 mod code;
-mod columns;
 mod compare;
 mod export;
-mod failure;
-mod images;
-mod source;
+mod names;
 
-use failure::{Failure, to_failure};
 use perftab_core::session::{self, ScanStep};
 use perftab_core::{BranchDetail, DsoId, Query, SnapshotError};
+use perftab_crossing::failure::{Failure, to_failure};
+use perftab_crossing::source::JsSource;
+use perftab_crossing::{columns, from_js};
 use perftab_perfdata::decode::ByteSource;
 use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use source::JsSource;
 use wasm_bindgen::prelude::*;
 
 /// The version of perftab that this WebAssembly was built from.
@@ -30,15 +26,9 @@ pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// Leaves what a panic says where the worker finds it: WebAssembly itself only stops. And gives maps a secret, of which
-/// WebAssembly has none of its own.
 #[wasm_bindgen(start)]
 fn start() {
-    perftab_perfdata::map::seed(js_sys::Math::random().to_bits());
-    std::panic::set_hook(Box::new(|panic| {
-        let words = panic.to_string();
-        columns::add(&js_sys::global(), "perftabPanic", words);
-    }));
+    perftab_crossing::begin();
 }
 
 /// What a compressed file begins with inside, given its own first bytes: a recording and a binary
@@ -165,7 +155,7 @@ pub struct KeptUnwinding {
 impl KeptUnwinding {
     /// Undefined if nothing more can be unwound, or if they were not kept.
     pub fn of(session: &mut Session) -> Option<KeptUnwinding> {
-        let mut unwinding = session.0.unwinding()?;
+        let mut unwinding = session.0.unwinding_by_taken_tables()?;
         unwinding.unwind_kept(0).map(|_| Self { unwinding })
     }
 
@@ -205,7 +195,7 @@ impl Rereading {
         session: &mut Session,
         #[wasm_bindgen(unchecked_param_type = "Source[]")] parts: Vec<JsValue>,
     ) -> Result<Option<Rereading>, JsValue> {
-        let Some(unwinding) = session.0.unwinding() else { return Ok(None) };
+        let Some(unwinding) = session.0.unwinding_by_taken_tables() else { return Ok(None) };
         let opening = opening_of(parts)?;
         let replay = opening.replay(unwinding.dumps(), unwinding.watcher());
         Ok(Some(Self { replay, what: What::Unwinding(unwinding) }))
@@ -356,15 +346,4 @@ impl Session {
             Err(error) => Err(Failure::thrown(error.name(), error.to_string())),
         }
     }
-}
-
-/// As JSON has it: absent values are null, maps are objects.
-fn to_js(value: &impl Serialize) -> Result<JsValue, JsValue> {
-    value
-        .serialize(&serde_wasm_bindgen::Serializer::json_compatible())
-        .map_err(|error| Failure::internal(error.to_string()))
-}
-
-fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {
-    serde_wasm_bindgen::from_value(value).map_err(|error| Failure::internal(error.to_string()))
 }

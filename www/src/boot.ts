@@ -23,7 +23,7 @@ async function begin(): Promise<void> {
   const [main = "", worker = "", style = ""] = code.split("\0");
   document.head.append(withText("style", style));
   // Where there can be none, the page says so.
-  await beginWorker(worker, token === null || plain === null ? null : servedPart("wasm", token)).catch(() => {});
+  await beginWorker(worker, plain === null ? null : token).catch(() => {});
   const script = withText("script", main);
   document.body.append(script);
   // A copy that is saved has what was shipped.

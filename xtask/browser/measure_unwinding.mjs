@@ -11,10 +11,13 @@ import { performance } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
 
 const [facade, recording, listed, runs] = process.argv.slice(2);
-const { Images, KeptUnwinding, Offer, Opening, Rereading, initSync } = await import(
-  pathToFileURL(join(facade, "perftab_web.js"))
+const [{ KeptUnwinding, Opening, Rereading }, { Images, Offer }] = await Promise.all(
+  ["perftab_web", "perftab_images_web"].map(async (name) => {
+    const module = await import(pathToFileURL(join(facade, `${name}.js`)));
+    module.initSync({ module: readFileSync(join(facade, `${name}_bg.wasm`)) });
+    return module;
+  }),
 );
-initSync({ module: readFileSync(join(facade, "perftab_web_bg.wasm")) });
 
 /** As the page pushes them. */
 const BLOCK = new Uint8Array(1 << 20);

@@ -1,4 +1,4 @@
-//! `web/` and `web/listing/` → WebAssembly and the JavaScript and TypeScript around it.
+//! `web/`, `web/images/` and `web/listing/` → WebAssembly and the JavaScript and TypeScript around it.
 //!
 //! Two ways lead to the standard library for wasm32: rustup's target, or Debian's Rust with its
 //! sources, which builds it. Both give the same façade; which one was taken is said.
@@ -14,8 +14,9 @@ use std::process::{Command, Stdio};
 
 const TRIPLE: &str = "wasm32-unknown-unknown";
 
-/// What Cargo calls what it builds of `web/` and of `web/listing/`.
+/// What Cargo calls what it builds of `web/`, of `web/images/` and of `web/listing/`.
 const FACADE: &str = "perftab_web";
+const IMAGES: &str = "perftab_images_web";
 const LISTING: &str = "perftab_listing_web";
 
 /// Where the standard library for wasm32 comes from.
@@ -39,6 +40,8 @@ pub struct Module {
 pub struct Modules {
     /// The façade of core.
     pub facade: Module,
+    /// What is loaded when the first file comes.
+    pub images: Module,
     /// What is loaded when somebody looks at code.
     pub listing: Module,
 }
@@ -54,7 +57,7 @@ pub fn build(finish: Finish, std: Std) -> Result<Modules> {
         lend_to_page(&module, name)?;
         anyhow::Ok(module)
     };
-    Ok(Modules { facade: module(FACADE)?, listing: module(LISTING)? })
+    Ok(Modules { facade: module(FACADE)?, images: module(IMAGES)?, listing: module(LISTING)? })
 }
 
 /// Sees to a standard library for wasm32; what is there wins over what can be had, and rustup is asked
@@ -107,7 +110,9 @@ fn compile(how: &str, command: &mut Command, folder: &str, finish: Finish) -> Re
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags()?)
             .arg("build")
             .args(quiet())
-            .args(["--locked", "--package=perftab-web", "--package=perftab-listing-web"])
+            .arg("--locked")
+            .args(["--package=perftab-web", "--package=perftab-images-web"])
+            .arg("--package=perftab-listing-web")
             .args(["--profile", profile, "--target", TRIPLE])
             .arg("--target-dir")
             .arg(target(folder));

@@ -116,13 +116,14 @@ impl AnnotatedCode {
 }
 
 impl Session {
-    /// The same by the files that this session has, and by what processes say of the code that they made.
-    pub fn annotated(&self, code: DecodedCode<'_>, heat: &[(u64, Amount)]) -> AnnotatedCode {
+    /// The same of code that a process made, by what it says of it; `None` of any other.
+    pub fn annotated_made(
+        &self,
+        code: DecodedCode<'_>,
+        heat: &[(u64, Amount)],
+    ) -> Option<AnnotatedCode> {
         let addresses = code.addresses();
-        match (self.made_origins(code.dso, &addresses), &self.images) {
-            (Some(origins), _) => code.made_of(&addresses, origins, heat),
-            (None, Some(images)) => code.annotated(images, heat),
-            (None, None) => AnnotatedCode::default(),
-        }
+        let origins = self.made_origins(code.dso, &addresses)?;
+        Some(code.made_of(&addresses, origins, heat))
     }
 }

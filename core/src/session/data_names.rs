@@ -77,18 +77,6 @@ impl Session {
         })
     }
 
-    /// Names that data by the files that the session was given.
-    pub fn name_data(&mut self) {
-        self.look_up_data();
-        while let Some(DataRequest { dso, addresses }) = self.ask_data() {
-            let answer = self.images.as_ref();
-            let answer = answer.and_then(|images| images.name_objects(dso, &addresses));
-            if let Some(answer) = answer {
-                self.take_data(dso, &addresses, &answer);
-            }
-        }
-    }
-
     /// Asks for the names of data that was looked up, where a file has come since that was asked last; `None` if
     /// that is all.
     pub fn ask_data(&mut self) -> Option<DataRequest> {

@@ -1,4 +1,7 @@
 //! Files that a host keeps beside the session: [`Images`] in the same place, asked at once.
+//!
+//! Nothing of the session outside of this file asks them. So the page's session, whose images are in another worker and come
+//! with a module of their own, is built without what reads files.
 
 use perftab_images::{
     self as images, AdmittedFile, DataReference, ForceError, FunctionCode, FunctionPlace, Image,
@@ -8,7 +11,7 @@ use perftab_images::{
 use perftab_perfdata::decode::ByteSource;
 use perftab_profile::{DsoId, Frame};
 
-use super::{NamingProgress, Session};
+use super::{Amount, AnnotatedCode, DataRequest, DecodedCode, NamingProgress, Session, Unwinding};
 
 /// A file on its way into a session.
 pub struct Offer(images::Offer);
@@ -130,6 +133,42 @@ impl Session {
     /// Names every frame that can have a name.
     pub fn name_all_frames(&mut self) {
         while !self.name_frames(usize::MAX).is_complete() {}
+    }
+
+    /// Names accessed data by the files that the session was given.
+    pub fn name_data(&mut self) {
+        self.look_up_data();
+        while let Some(DataRequest { dso, addresses }) = self.ask_data() {
+            let answer = self.images.as_ref();
+            let answer = answer.and_then(|images| images.name_objects(dso, &addresses));
+            if let Some(answer) = answer {
+                self.take_data(dso, &addresses, &answer);
+            }
+        }
+    }
+
+    /// Begins to unwind what can be: all samples with copies of their stacks, or when that was done before, those that
+    /// wait for files that have come since. `None` if there are none.
+    pub fn unwinding(&mut self) -> Option<Unwinding> {
+        if let Some(images) = self.images.take() {
+            for dso in self.unwindable() {
+                self.take_unwind_tables(dso, images.unwind_tables(dso));
+            }
+            self.images = Some(images);
+        }
+        self.unwinding_by_taken_tables()
+    }
+
+    /// Whether there are stacks to be unwound, and no file is here that tells how in a DSO.
+    pub fn lacks_unwind_tables(&self, dso: DsoId) -> bool {
+        let has_tables = |images: &Images| images.unwind_tables(dso).is_some();
+        self.profile.stack_dumps > 0 && !self.images.as_ref().is_some_and(has_tables)
+    }
+
+    /// What code was made of and what ended in it, by the files and by what processes say of the code that they made.
+    pub fn annotated(&self, code: DecodedCode<'_>, heat: &[(u64, Amount)]) -> AnnotatedCode {
+        let of_files = || Some(code.annotated(self.images.as_ref()?, heat));
+        self.annotated_made(code, heat).or_else(of_files).unwrap_or_default()
     }
 
     /// Files that debug files which were admitted name as what they have in common with others: of

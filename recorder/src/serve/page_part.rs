@@ -16,12 +16,15 @@ use crate::page::PAGE;
 pub enum PagePart {
     /// Script, worker and style sheet, with a zero byte between them.
     Code,
-    /// The WebAssembly.
+    /// The WebAssembly of sessions.
     Wasm,
+    /// That of their images.
+    Images,
 }
 
 static CODE: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| plain(&block("code")?, None));
 static WASM: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| module(&block("wasm")?));
+static IMAGES: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| module(&block("images")?));
 
 /// No part takes more, in KiB.
 const MEMORY: u32 = 64 << 10;
@@ -31,23 +34,25 @@ impl PagePart {
     pub fn prepare() {
         LazyLock::force(&CODE);
         LazyLock::force(&WASM);
+        LazyLock::force(&IMAGES);
     }
 
     /// By which a browser compiles WebAssembly while it arrives.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Code => "application/octet-stream",
-            Self::Wasm => "application/wasm",
+            Self::Wasm | Self::Images => "application/wasm",
         }
     }
 
-    /// It, once it is unpacked; `None` if this binary has no page. A page that got one part relies on the other.
+    /// It, once it is unpacked; `None` if this binary has no page. A page that got the code relies on the session's
+    /// WebAssembly.
     pub fn bytes(self) -> Option<&'static [u8]> {
-        let (code, wasm) = (CODE.as_deref()?, WASM.as_deref()?);
-        Some(match self {
-            Self::Code => code,
-            Self::Wasm => wasm,
-        })
+        match self {
+            Self::Code => WASM.as_deref().and(CODE.as_deref()),
+            Self::Wasm => WASM.as_deref(),
+            Self::Images => IMAGES.as_deref(),
+        }
     }
 }
 

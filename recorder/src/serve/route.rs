@@ -95,6 +95,7 @@ impl Route {
             "/" => Ok(Self::Page),
             "/page/code" => Ok(Self::PagePart(PagePart::Code)),
             "/page/wasm" => Ok(Self::PagePart(PagePart::Wasm)),
+            "/page/images" => Ok(Self::PagePart(PagePart::Images)),
             "/profiles" => Ok(Self::Profiles),
             _ => path.strip_prefix("/profile/").and_then(profile).ok_or(RouteError::Unknown),
         }

@@ -39,7 +39,9 @@ const OURS: &[(&str, &[&str])] = &[
     ("perftab-listing", &["perftab-images"]),
     // Hosts name the session, and perf.data itself: bytes, errors, and what the recorder writes.
     ("perftab", &["perftab-streams", "perftab-core", "perftab-listing", "perftab-perfdata"]),
-    ("perftab-web", &["perftab-core", "perftab-perfdata"]),
+    ("perftab-web", &["perftab-crossing", "perftab-core", "perftab-perfdata"]),
+    ("perftab-images-web", &["perftab-crossing", "perftab-core", "perftab-perfdata"]),
+    ("perftab-crossing", &["perftab-core", "perftab-perfdata"]),
     ("perftab-listing-web", &["perftab-listing", "perftab-images"]),
     ("perftab-tests", TESTED),
     ("xtask", &[]),
@@ -279,6 +281,8 @@ fn unsafe_code_stays_in_the_recorders_two_files() {
     for (crate_root, lint) in [
         ("recorder/src/main.rs", "#![deny(unsafe_code)]"),
         ("web/src/lib.rs", "#![forbid(unsafe_code)]"),
+        ("web/crossing/src/lib.rs", "#![forbid(unsafe_code)]"),
+        ("web/images/src/lib.rs", "#![forbid(unsafe_code)]"),
         ("web/listing/src/lib.rs", "#![forbid(unsafe_code)]"),
         ("web/streams/src/lib.rs", "#![forbid(unsafe_code)]"),
         ("tests/src/lib.rs", "#![forbid(unsafe_code)]"),

@@ -21,6 +21,7 @@ fn every_path() -> Vec<String> {
         "/",
         "/page/code",
         "/page/wasm",
+        "/page/images",
         "/profiles",
         "/profile/0",
         "/profile/0/files",

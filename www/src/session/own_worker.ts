@@ -6,7 +6,8 @@
 // unpack the wasm, and that waits until the worker runs: then both go on side by side.
 
 import { dataBlock } from "./data_block.ts";
-import type { Reply, Request } from "./types.ts";
+import { servedPart } from "./served_part.ts";
+import type { CarriedWasm, Reply, Request } from "./types.ts";
 
 /** It runs after some 20 ms; what a browser does with it must not keep the page from being drawn. */
 const LATEST_MS = 200;
@@ -17,24 +18,25 @@ export interface OwnWorker {
   said: (MessageEvent<Reply> | ErrorEvent)[];
   /** Resolves when it was told to start, and with what. Rejects where the page is not whole. */
   told: Promise<void>;
+  /** With which workers find WebAssembly unpacked; null where the page has to unpack it. */
+  token: string | null;
 }
 
 /** From the script that unpacks the page to the page's own. */
 const kept = globalThis as { perftabWorker?: OwnWorker };
 
-/** Begins it; `served` is where it finds its wasm unpacked. Resolves once it runs, or seems not to. */
-export async function beginWorker(script: string, served: string | null): Promise<void> {
+/** Begins it. Resolves once it runs, or seems not to. */
+export async function beginWorker(script: string, token: string | null): Promise<void> {
   const source = new Blob([script], { type: "text/javascript" });
   const worker = new Worker(URL.createObjectURL(source));
   const said: OwnWorker["said"] = [];
   const tell = async (): Promise<void> => {
-    const wasm = served === null ? { packed: await dataBlock("wasm") } : { served };
-    worker.postMessage({ type: "start", script, wasm } satisfies Request);
+    worker.postMessage({ type: "start", wasm: await carriedWasm("wasm", token) } satisfies Request);
   };
   const told = tell();
   // Whoever takes the worker is told.
   told.catch(() => {});
-  kept.perftabWorker = { worker, said, told };
+  kept.perftabWorker = { worker, said, told, token };
   await new Promise<void>((runs) => {
     setTimeout(runs, LATEST_MS);
     worker.onmessage = worker.onerror = (event: MessageEvent<Reply> | ErrorEvent) => {
@@ -42,6 +44,11 @@ export async function beginWorker(script: string, served: string | null): Promis
       runs();
     };
   });
+}
+
+/** WebAssembly of this page, for a worker. */
+export async function carriedWasm(name: "wasm" | "images", token: string | null): Promise<CarriedWasm> {
+  return token === null ? { packed: await dataBlock(name) } : { served: servedPart(name, token) };
 }
 
 /** The worker that was begun; undefined where the browser makes none. */

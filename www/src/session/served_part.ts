@@ -7,7 +7,7 @@ export function servedToken(): string | null {
 }
 
 /** Where a part is, for a worker too, which has no address that a path could be read against. */
-export function servedPart(name: "code" | "wasm", token: string): string {
+export function servedPart(name: "code" | "wasm" | "images", token: string): string {
   return new URL(`/page/${name}?token=${encodeURIComponent(token)}`, location.href).href;
 }
 

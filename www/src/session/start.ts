@@ -1,62 +1,47 @@
 // A session over the page's worker, whose code may still be on its way.
 
-import type { Port } from "./client.ts";
+import { ArrivingWorker } from "./arriving_worker.ts";
 import { SessionClient } from "./client.ts";
-import { ownWorker } from "./own_worker.ts";
-import type { Reply, Request } from "./types.ts";
+import type { OwnWorker } from "./own_worker.ts";
+import { carriedWasm, ownWorker } from "./own_worker.ts";
+import { packedScript } from "./packed_script.ts";
+import type { CarriedImages, Request } from "./types.ts";
 
 /** A session that takes calls at once, and answers them when its code has arrived. */
 export function startSession(onDeath: (message: string) => void): SessionClient {
   const port = new ArrivingWorker();
   const client = new SessionClient(port, onDeath);
-  void port.start();
+  void port.take(told(port));
   return client;
 }
 
-/** A worker whose code may still be on its way. What is posted meanwhile waits. */
-class ArrivingWorker implements Port {
-  onmessage: ((event: MessageEvent<Reply>) => void) | null = null;
-  onerror: ((event: ErrorEvent) => void) | null = null;
-  #worker: Worker | null = null;
-  #waiting: Request[] | null = [];
-
-  async start(): Promise<void> {
-    try {
-      const own = ownWorker();
-      if (own === undefined) {
-        throw new Error("this browser makes no worker");
-      }
-      const { worker, said, told } = own;
-      worker.onmessage = (event) => this.onmessage?.(event);
-      worker.onerror = (event) => this.onerror?.(event);
-      this.#worker = worker;
-      for (const event of said) {
-        // One for a script that could not be loaded is no ErrorEvent.
-        if (event.type === "error") {
-          this.onerror?.(event as ErrorEvent);
-        } else {
-          this.onmessage?.(event as MessageEvent<Reply>);
-        }
-      }
-      await told;
-      for (const message of this.#waiting ?? []) {
-        worker.postMessage(message);
-      }
-      this.#waiting = null;
-    } catch (error) {
-      this.onerror?.(new ErrorEvent("error", { message: error instanceof Error ? error.message : String(error) }));
-    }
+/** The worker, when it has been told to start. */
+async function told(port: ArrivingWorker): Promise<Worker> {
+  const own = ownWorker();
+  if (own === undefined) {
+    throw new Error("this browser makes no worker");
   }
-
-  postMessage(message: Request): void {
-    if (this.#waiting !== null) {
-      this.#waiting.push(message);
+  const hear = (event: OwnWorker["said"][number]): void => {
+    // One for a script that could not be loaded is no ErrorEvent.
+    if (event.type === "error") {
+      port.onerror?.(event as ErrorEvent);
     } else {
-      this.#worker?.postMessage(message);
+      port.onmessage?.(event as MessageEvent);
     }
-  }
+  };
+  own.worker.onmessage = own.worker.onerror = hear;
+  own.said.forEach(hear);
+  await own.told;
+  void lendImages(own);
+  return own.worker;
+}
 
-  terminate(): void {
-    this.#worker?.terminate();
-  }
+/** What the worker of the images is made of stands at the end of the page, since nobody needs it before a file comes. */
+async function lendImages({ worker, token }: OwnWorker): Promise<void> {
+  const carried = async (): Promise<CarriedImages> => {
+    const [script, wasm] = await Promise.all([packedScript("images-script"), carriedWasm("images", token)]);
+    return { script, wasm };
+  };
+  const images = await carried().catch((error: Error) => error.message);
+  worker.postMessage({ type: "images", images } satisfies Request);
 }

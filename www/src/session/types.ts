@@ -344,13 +344,21 @@ export interface Call {
   generation: number;
 }
 
-/** Code of sessions: in streams, as the page has it in base64 (worker/packed_wasm.ts), or where `perftab view` has it whole. */
+/** WebAssembly: in streams, as the page has it in base64 (worker/packed_wasm.ts), or where `perftab view` has it whole. */
 export type CarriedWasm = { packed: string } | { served: string };
 
-/**
- * Page to worker. `script` is the worker's own, and `wasm` the session's code.
- */
-export type Request = { type: "start"; script: string; wasm: CarriedWasm } | Call | { type: "cancel"; id: number };
+/** What the worker of a profile's images is made of. */
+export interface CarriedImages {
+  script: Blob;
+  wasm: CarriedWasm;
+}
+
+/** Page to worker. `images` comes when the page has it; why it never will, in its place. */
+export type Request =
+  | { type: "start"; wasm: CarriedWasm }
+  | { type: "images"; images: CarriedImages | string }
+  | Call
+  | { type: "cancel"; id: number };
 
 /** Worker to page. */
 export type Reply = { id: number; ok: unknown } | { id: number; error: SessionFailure } | { id: number; progress: Progress };

@@ -23,6 +23,13 @@ export class Desk {
     this.#held = held;
   }
 
+  /** Takes calls at once, and answers them once it has begun. */
+  static begin(started: Promise<Answer>, held: () => number): Desk {
+    const desk = new Desk(async (call, signal, report) => (await started)(call, signal, report), held);
+    started.catch((error) => desk.fail(error));
+    return desk;
+  }
+
   take(call: Call): void {
     this.#queue.push(call);
     void this.#empty();

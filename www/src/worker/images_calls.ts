@@ -1,7 +1,7 @@
 // Every method of the images' worker, over the images of one profile.
 
-import type { Images, OfferReport } from "../generated/perftab_web.js";
-import { Offer } from "../generated/perftab_web.js";
+import type { Images, OfferReport } from "../generated/perftab_images_web.js";
+import { Offer } from "../generated/perftab_images_web.js";
 import { companionAddress, executableAddress, fetchDso, fetchSource } from "./debuginfod.ts";
 import type { GivenFile, ImagesProtocol, LocalFile } from "./images_protocol.ts";
 import { findLocal, sourceOf } from "./local_file.ts";

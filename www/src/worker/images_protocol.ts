@@ -17,6 +17,7 @@ import type {
 import type {
   Args,
   Call,
+  CarriedWasm,
   CodeOfFile,
   FetchOutcome,
   FetchRequest,
@@ -99,10 +100,7 @@ export interface ImagesProtocol {
 
 export type Insisted = { forced: ForcedFile; outcome?: never } | { forced?: never; outcome: ForceOutcome };
 
-export type ImagesRequest =
-  | { type: "start-images"; module: WebAssembly.Module; table: DsoTable }
-  | Call
-  | { type: "cancel"; id: number };
+export type ImagesRequest = { type: "start-images"; wasm: CarriedWasm; table: DsoTable } | Call | { type: "cancel"; id: number };
 
 /** Told without being asked. */
 export interface Told {

@@ -1,7 +1,7 @@
 // Code as instructions, for the worker that has the images: those say what its bytes are and what they were made of, another
 // module decodes them. It is unpacked when somebody first looks at code.
 
-import type { FunctionCode, Images, TextColumn } from "../generated/perftab_web.js";
+import type { FunctionCode, Images, TextColumn } from "../generated/perftab_images_web.js";
 import initListing, { Code, otherSource } from "../generated/perftab_listing_web.js";
 import { decodeBase64 } from "../session/base64.ts";
 import type { CodePiece, ListedCode, ReadSource } from "../session/types.ts";

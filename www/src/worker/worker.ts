@@ -1,31 +1,34 @@
-// A worker of the page. Its first message says which: one that owns the session and answers the page, or one that has the
-// images of a profile and answers the first one.
+// The session's worker, which answers the page.
 
-import { Images } from "../generated/perftab_web.js";
-import type { CarriedWasm, Method, Reply, Request } from "../session/types.ts";
+import init from "../generated/perftab_web.js";
+import type { CarriedImages, CarriedWasm, Method, Reply, Request } from "../session/types.ts";
+import { beginnerOf } from "./begin_images.ts";
 import { Calls } from "./calls.ts";
 import type { Answer } from "./desk.ts";
 import { Desk } from "./desk.ts";
-import { ImagesCalls } from "./images_calls.ts";
-import type { ImagesRequest, Told } from "./images_protocol.ts";
-import { beginnerOf } from "./images_worker.ts";
 import type { Gate } from "./precedence.ts";
 import { OPENING, Precedence } from "./precedence.ts";
 import { Slices } from "./slices.ts";
 import { answersByCallNode, asksByCallNode } from "./stale.ts";
 import type { Memory } from "./wasm.ts";
-import { compile, startWasm } from "./wasm.ts";
+import { startWasm } from "./wasm.ts";
 
 let memory: Memory | null = null;
 let desk: Desk | null = null;
+let takeImages: (lent: Request & { type: "images" }) => void;
+const images = new Promise<CarriedImages>((resolve, reject) => {
+  takeImages = ({ images }) => (typeof images === "string" ? reject(new Error(images)) : resolve(images));
+});
+// Whoever begins a worker of them is told.
+images.catch(() => {});
 
-self.onmessage = ({ data }: MessageEvent<Request | ImagesRequest>): void => {
+self.onmessage = ({ data }: MessageEvent<Request>): void => {
   switch (data.type) {
     case "start":
-      begin(startSession(data.wasm, data.script));
+      desk = Desk.begin(start(data.wasm), () => memory?.buffer.byteLength ?? 0);
       break;
-    case "start-images":
-      begin(startImages(data.module, data.table));
+    case "images":
+      takeImages(data);
       break;
     case "call":
       desk?.take(data);
@@ -39,18 +42,10 @@ self.onmessage = ({ data }: MessageEvent<Request | ImagesRequest>): void => {
 // It runs, which the page waits for; this answers no call.
 self.postMessage({ id: 0, ok: null } satisfies Reply);
 
-/** Calls are taken from now on, and answered once it has begun. */
-function begin(started: Promise<Answer>): void {
-  const held = (): number => memory?.buffer.byteLength ?? 0;
-  const opened = new Desk(async (call, signal, report) => (await started)(call, signal, report), held);
-  desk = opened;
-  started.catch((error) => opened.fail(error));
-}
-
-async function startSession(wasm: CarriedWasm, script: string): Promise<Answer> {
-  const module = await compile(wasm);
-  memory = await startWasm(module);
-  const calls = new Calls(memory, beginnerOf(script, module));
+async function start(wasm: CarriedWasm): Promise<Answer> {
+  const own = await startWasm(wasm, init);
+  memory = own;
+  const calls = new Calls(own, beginnerOf(images));
   const precedence = new Precedence();
   return async ({ method: called, args, generation }, signal, report) => {
     const method = called as Method;
@@ -73,29 +68,6 @@ async function startSession(wasm: CarriedWasm, script: string): Promise<Answer> 
     if (OPENING.has(method)) {
       precedence.whileUnseen(() => calls.prepareFirst()).catch((error) => desk?.fail(error));
     }
-    return answer;
-  };
-}
-
-async function startImages(module: WebAssembly.Module, table: ConstructorParameters<typeof Images>[0]): Promise<Answer> {
-  const own = await startWasm(module);
-  memory = own;
-  const images = new Images(table);
-  let told = 0;
-  const tell = (): void => {
-    const [findings, bytes] = [images.takeFindings(), own.buffer.byteLength];
-    if (findings !== null || bytes !== told) {
-      told = bytes;
-      self.postMessage({ findings, bytes } satisfies Told);
-    }
-  };
-  const calls = new ImagesCalls(images, tell);
-  return async ({ method, args }, signal, report) => {
-    const slices = new Slices(signal, report);
-    slices.check();
-    const handler = calls.handlers[method as keyof ImagesCalls["handlers"]] as (args: unknown, slices: Slices) => unknown;
-    const answer = await handler(args, slices);
-    tell();
     return answer;
   };
 }

@@ -19,7 +19,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use perftab_images::{Images, UnwindTables, UnwoundMachine};
+use perftab_images::{UnwindTables, UnwoundMachine};
 use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort_by_key, sort_by_numbers};
@@ -277,10 +277,9 @@ impl Session {
         self.unwound.guesses = guesses;
     }
 
-    /// Begins to unwind what can be: all samples with copies of their stacks, or when that was done before, those that
-    /// wait for files that have come since. `None` if there are none.
-    pub fn unwinding(&mut self) -> Option<Unwinding> {
-        let due = self.due()?;
+    /// As [`Self::unwinding`], by the tables that were taken in.
+    pub fn unwinding_by_taken_tables(&mut self) -> Option<Unwinding> {
+        let due = self.unwound.due()?;
         let walker = self.walker_of(due)?;
         // Code that a process made is gone through by time.
         let kept = match walker.made.is_empty() {
@@ -288,17 +287,6 @@ impl Session {
             false => None,
         };
         Some(Unwinding { walker: Rc::new(Some(walker).into()), kept })
-    }
-
-    /// What is due now that there are the files that there are.
-    fn due(&mut self) -> Option<Due> {
-        if let Some(images) = self.images.take() {
-            for dso in self.unwindable() {
-                self.take_unwind_tables(dso, images.unwind_tables(dso));
-            }
-            self.images = Some(images);
-        }
-        self.unwound.due()
     }
 
     fn walker_of(&self, due: Due) -> Option<Walker> {
@@ -334,12 +322,6 @@ impl Session {
         self.unwound.tables.iter().for_each(|(_, other)| tables.share(other));
         self.unwound.tables.insert(dso, tables);
         self.unwound.fresh.insert(dso);
-    }
-
-    /// Whether there are stacks to be unwound, and no file is here that tells how in a DSO.
-    pub fn lacks_unwind_tables(&self, dso: DsoId) -> bool {
-        let has_tables = |images: &Images| images.unwind_tables(dso).is_some();
-        self.profile.stack_dumps > 0 && !self.images.as_ref().is_some_and(has_tables)
     }
 
     /// Says of stacks that were copied whether they will be unwound.

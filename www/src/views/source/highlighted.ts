@@ -2,9 +2,8 @@
 // when the first file is shown.
 
 import { effect, signal } from "@preact/signals";
-import { decodeBase64 } from "../../session/base64.ts";
-import { dataBlock } from "../../session/data_block.ts";
 import type { HighlightedLines, HighlightRequest, Language } from "../../session/highlight.ts";
+import { packedScript } from "../../session/packed_script.ts";
 import { nextTask } from "../../worker/slices.ts";
 import { file, text } from "./state.ts";
 
@@ -69,14 +68,8 @@ async function highlight(language: Language, lines: readonly string[], signal: A
 let unpacked: Promise<Blob> | null = null;
 
 function workerScript(): Promise<Blob> {
-  unpacked ??= unpack();
+  unpacked ??= packedScript("highlight");
   return unpacked;
-}
-
-async function unpack(): Promise<Blob> {
-  const packed = decodeBase64(await dataBlock("highlight"));
-  const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Blob([await new Response(plain).blob()], { type: "text/javascript" });
 }
 
 const NONE = new Uint16Array();

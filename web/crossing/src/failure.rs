@@ -35,7 +35,7 @@ impl Failure {
     }
 
     fn throw(&self) -> JsValue {
-        super::to_js(self).unwrap_or_else(|error| error)
+        crate::to_js(self).unwrap_or_else(|error| error)
     }
 }
 
