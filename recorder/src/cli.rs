@@ -226,6 +226,9 @@ pub struct NameArgs {
     /// Use names of another build, marked [forced]; or DSO=FILE
     #[arg(long, value_name = "FILE")]
     pub force_mismatched: Vec<PathBuf>,
+    /// Name what was recorded without build-ids by its paths, marked
+    #[arg(long, conflicts_with = "no_local")]
+    pub trust_paths: bool,
     /// Without unwind tables, guess callers by frame pointer; marked
     #[arg(long)]
     pub guess_callers: bool,

@@ -85,7 +85,7 @@ struct LateFile<'a> {
 
 /// How the inode of a file compares with the one that was mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Inode {
+pub enum Inode {
     /// It is that one.
     Mapped,
     /// It is another.
@@ -95,7 +95,8 @@ enum Inode {
 }
 
 impl Inode {
-    fn compare(path: &Path, metadata: &Metadata, recorded: (u64, u64)) -> Self {
+    /// Of the file at a path; `recorded` is device and inode as they were mapped.
+    pub fn compare(path: &Path, metadata: &Metadata, recorded: (u64, u64)) -> Self {
         let (device, inode) = recorded;
         match metadata.dev() == device {
             true if metadata.ino() == inode => Self::Mapped,

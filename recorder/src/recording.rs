@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
 use perftab_core::session::{
@@ -209,6 +209,14 @@ impl Recording {
     /// When its only or main file was written last.
     pub fn written(&self) -> Option<SystemTime> {
         self.file.metadata().ok()?.modified().ok()
+    }
+
+    /// When it was begun, or before: its file was made by then, unless it is a copy. `length` is the time that its samples
+    /// took.
+    pub fn begun(&self, length: Duration) -> Option<SystemTime> {
+        let by_end = self.written()?.checked_sub(length)?;
+        let made = self.file.metadata().ok()?.created();
+        Some(made.map_or(by_end, |made| made.min(by_end)))
     }
 
     /// Its files: the only one, or of a folder `data` and then those beside it.

@@ -165,9 +165,14 @@ pub fn accept(mut cli: Command) -> Command {
     let has = |command: &Command, id: &str| command.get_arguments().any(|arg| arg.get_id() == id);
     // Cut short, `--force-mismatched` is perf's `--force`, which is something else.
     cli.mut_subcommands(|command| {
-        match has(&command, "force_mismatched") && !has(&command, "--force") {
-            true => command.arg(without_effect("--force")),
-            false => command,
+        if !has(&command, "force_mismatched") {
+            return command;
+        }
+        // It decides as seldom as in perf, whose help does not show it: on a screen there is room for little.
+        let command = command.mut_arg("buildid_dir", |arg| arg.hide(true));
+        match has(&command, "--force") {
+            true => command,
+            false => command.arg(without_effect("--force")),
         }
     })
 }

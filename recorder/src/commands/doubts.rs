@@ -10,6 +10,9 @@ use crate::output::{self, percent, printable};
 /// So many paths stand in a line.
 const MOST_NAMED: usize = 5;
 const REMEDY: &str = "perftab record and perf record --buildid-mmap";
+/// What is left to do with a recording that is there.
+const BY_PATH: &str =
+    "On the machine that recorded, --trust-paths uses its files, each name marked [forced]";
 
 /// Prints them to standard error.
 pub fn say(session: &Session) {
@@ -31,7 +34,7 @@ pub fn say(session: &Session) {
     let rows = session.dsos();
     if lacks_build_ids(&rows) {
         output::notice(format_args!(
-            "the recording has no build-ids, so no code has names. {REMEDY} write them"
+            "the recording has no build-ids, so no code has names. {REMEDY} write them. {BY_PATH}"
         ));
         return;
     }
@@ -45,7 +48,7 @@ pub fn say(session: &Session) {
     if let Some((paths, share)) = named(&rows, has_no_id) {
         output::notice(format_args!(
             "recorded without a build-id, so without names: {paths}, where {share} of samples end. \
-             {REMEDY} write them"
+             {REMEDY} write them. {BY_PATH}"
         ));
     }
     let is_late = |row: &&DsoRow| row.leaf_samples > 0 && has_late_id(session, row);

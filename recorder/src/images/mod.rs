@@ -17,4 +17,5 @@ pub mod local;
 pub mod named;
 mod roots;
 pub mod search;
+pub mod trusted;
 pub mod unpacked;

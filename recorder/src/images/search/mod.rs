@@ -14,6 +14,7 @@ use std::fs;
 use std::iter;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use perftab_core::session::{OfferReport, OfferStep, Session, WantedDso};
@@ -26,6 +27,7 @@ use super::folders::files_below;
 use super::forced;
 use super::local::{self, Places};
 use super::named::{NamedFile, NamedReport, Offered};
+use super::trusted::{self, Making};
 use crate::cli::NameArgs;
 use crate::debuginfod_client::{Client, Patience};
 use crate::descriptors::raise_descriptor_limit;
@@ -103,7 +105,18 @@ pub fn name_frames_with(
     let waiting: HashSet<&str> = search.session.waiting_files().collect();
     let used_code: HashSet<&str> = search.session.used_code_tables().collect();
     named.iter().for_each(|file| say(file.named(&waiting, &used_code)));
-    forced::force(session, args)
+    let places = machine.map(|machine| machine.places().clone());
+    forced::force(session, args)?;
+    if args.trust_paths {
+        let host = session.profile().host.clone();
+        let (hostname, release) = (host.hostname.as_deref(), host.os_release.as_deref());
+        let length = session.recorded_files().sampled_nanos.map(Duration::from_nanos);
+        let begun = recording.and_then(|it| it.begun(length.unwrap_or_default()));
+        let making = begun.map(|begun| Making { begun, host: hostname, release });
+        let places = places.unwrap_or_else(|| Places::of_this_machine(None));
+        trusted::force(session, making.as_ref(), &places);
+    }
+    Ok(())
 }
 
 /// Names the frames of all DSOs that have files, with a progress bar.

@@ -22,3 +22,4 @@ mod recording;
 mod requirements;
 mod search;
 mod synthetic_kernel;
+mod trusted;

@@ -1,0 +1,245 @@
+//! `--trust-paths`: names of code that was recorded without a build-id, from the files at its paths on the machine that
+//! recorded it, and of its kernel from the one that runs.
+//!
+//! Nothing tells that such a file is what ran, so names are forced: each is marked, and why stands in the ledger. Host,
+//! inode, size and times cannot speak for a file, but any of them may speak against it. Then nothing is taken.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use perftab_core::session::Session;
+use perftab_core::{Dso, DsoId, DsoKind, Status};
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::identity::MappedFrom;
+
+use super::identity;
+use super::local::{Places, open_regular};
+use crate::file_source::FileSource;
+use crate::late_ids::{self, Inode};
+use crate::output::{self, counted, printable};
+
+/// Paths of one reason are counted beyond so many.
+const MOST_NAMED: usize = 5;
+/// No kernel maps less.
+const PAGE: u64 = 0x1000;
+
+/// What the ledger says of a file that was taken.
+const TAKEN: &str = "taken by its path: nothing speaks against it";
+
+/// What speaks against a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doubt {
+    /// The recording is of another machine.
+    OtherHost(String),
+    /// Nothing is known of the machine, and no inode of the file.
+    Unknown,
+    /// What was read of the recording says why, or it was deleted while it ran.
+    Recorded(&'static str),
+    /// No regular file is there, or none that can be read.
+    NotThere,
+    /// Another file was mapped.
+    OtherInode,
+    /// It ends before what was mapped of it.
+    Shorter,
+    /// It changed after the recording had been begun.
+    Changed,
+    /// No function of it is at the sampled addresses.
+    NoNames,
+    /// Another release of the kernel runs.
+    OtherKernel(String),
+    /// The kernel is at other addresses, or does not tell this user.
+    MovedKernel,
+}
+
+impl Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherHost(host) => {
+                return write!(f, "the recording is of another machine, {}", printable(host));
+            }
+            Self::Unknown => "the recording tells neither its machine nor the inode",
+            Self::Recorded(why) => why,
+            Self::NotThere => "no file that can be read is there",
+            Self::OtherInode => "another file was mapped, with another inode",
+            Self::Shorter => "it ends before what was mapped of it",
+            Self::Changed => "it has changed since the recording was begun",
+            Self::NoNames => "it has no functions at the sampled addresses",
+            Self::OtherKernel(release) => {
+                return write!(f, "the recording is of another kernel, {}", printable(release));
+            }
+            Self::MovedKernel => {
+                "the kernel is not where it was when it was recorded, or does not tell this user where it is"
+            }
+        })
+    }
+}
+
+/// What is known of the making of a recording.
+pub struct Making<'a> {
+    /// When it was begun, or before.
+    pub begun: SystemTime,
+    /// The machine that it is of.
+    pub host: Option<&'a str>,
+    /// The release of its kernel.
+    pub release: Option<&'a str>,
+}
+
+/// Where the kernel that runs tells its symbols.
+const KALLSYMS: &str = "/proc/kallsyms";
+
+impl Making<'_> {
+    /// What speaks against the file at a DSO's path; the file, if nothing does.
+    pub fn file_of(&self, dso: &Dso) -> Result<File, Doubt> {
+        self.is_of_this_machine()?;
+        if dso.is_deleted {
+            return Err(Doubt::Recorded("it was deleted while it ran"));
+        }
+        if let Some(why) = dso.no_identity_because {
+            return Err(Doubt::Recorded(why));
+        }
+        let path = Path::new(&dso.path);
+        let file = open_regular(path).ok_or(Doubt::NotThere)?;
+        let metadata = file.metadata().map_err(|_| Doubt::NotThere)?;
+        match dso.mapped_from {
+            MappedFrom::Inode { major, minor, inode, .. } if inode != 0 => {
+                let mapped = (rustix::fs::makedev(major, minor), inode);
+                // Where devices mean nothing, numbers are mostly those of the file system below.
+                if Inode::compare(path, &metadata, mapped) == Inode::Another
+                    || metadata.ino() != inode
+                {
+                    return Err(Doubt::OtherInode);
+                }
+            }
+            _ if self.host.is_none() => return Err(Doubt::Unknown),
+            _ => {}
+        }
+        let pages = metadata.len().next_multiple_of(PAGE);
+        let mut mapped = dso.executable.iter();
+        if mapped.any(|it| it.offset.saturating_add(it.length.unwrap_or(1)) > pages) {
+            return Err(Doubt::Shorter);
+        }
+        // Whoever copies with the times of the original sets only the first of them.
+        let is_later = |time: SystemTime| time > self.begun;
+        match metadata.modified().is_ok_and(is_later) || is_later(late_ids::changed(&metadata)) {
+            true => Err(Doubt::Changed),
+            false => Ok(file),
+        }
+    }
+
+    /// The symbols of the kernel that runs, unless something speaks against them: a kernel that was started again is
+    /// elsewhere, in all likelihood.
+    pub fn kernel_of(&self, dso: &Dso) -> Result<Vec<u8>, Doubt> {
+        self.is_of_this_machine()?;
+        let here = rustix::system::uname();
+        let release = self.release.ok_or(Doubt::Unknown)?;
+        if here.release().to_bytes() != release.as_bytes() {
+            return Err(Doubt::OtherKernel(release.to_owned()));
+        }
+        let place = &dso.kernel_place;
+        let (Some(symbol), Some(reference)) = (&place.symbol, place.reference) else {
+            return Err(Doubt::Unknown);
+        };
+        let text = fs::read(KALLSYMS).map_err(|_| Doubt::NotThere)?;
+        let is_it = |line: &[u8]| {
+            let mut words = line.split(|byte| *byte == b' ');
+            let address = words.next().and_then(|word| std::str::from_utf8(word).ok());
+            let is_there = address.is_some_and(|it| u64::from_str_radix(it, 16) == Ok(reference));
+            is_there && words.nth(1) == Some(symbol.as_bytes())
+        };
+        match place.moved_to.is_empty() && text.split(|byte| *byte == b'\n').any(is_it) {
+            true => Ok(text),
+            false => Err(Doubt::MovedKernel),
+        }
+    }
+
+    fn is_of_this_machine(&self) -> Result<(), Doubt> {
+        let here = rustix::system::uname();
+        match self.host {
+            Some(host) if here.nodename().to_bytes() != host.as_bytes() => {
+                Err(Doubt::OtherHost(host.to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Names what has no identity, after everything that matches has given its names. `making` is `None` of a link.
+pub fn force(session: &mut Session, making: Option<&Making<'_>>, places: &Places) {
+    let Some(making) = making else {
+        output::notice("--trust-paths is not used: a link does not tell which files were mapped");
+        return;
+    };
+    let rows = session.dsos().into_iter();
+    let nameless = rows.filter(|row| row.samples > 0 && row.status == Status::NoIdentity);
+    let mut taken = 0;
+    let mut left: BTreeMap<Doubt, Vec<String>> = BTreeMap::new();
+    for row in nameless {
+        let id = DsoId(row.id);
+        let dso = session.profile().dsos.get(id);
+        let path = dso.path.clone();
+        let outcome = match dso.kind {
+            DsoKind::User if path.starts_with('/') => making
+                .file_of(dso)
+                .and_then(|file| force_file(session, id, Path::new(&path), &file, places)),
+            DsoKind::Kernel => making.kernel_of(dso).and_then(|symbols| {
+                let forced = session.force(id, KALLSYMS, Box::new(SliceSource::new(symbols)));
+                forced.map_or(Err(Doubt::NoNames), |_| Ok(()))
+            }),
+            _ => continue,
+        };
+        match outcome {
+            Ok(()) => {
+                session.note_attempt(id, &path, TAKEN);
+                taken += 1;
+            }
+            Err(doubt) => {
+                session.note_attempt(id, &path, &format!("not trusted: {doubt}"));
+                left.entry(doubt).or_default().push(path);
+            }
+        }
+    }
+    if taken > 0 {
+        output::notice(format_args!(
+            "UNSAFE: --trust-paths names {} from this machine's files at their paths. Nothing tells that they are what \
+             ran; each name is marked [forced]",
+            counted(taken, "DSO without a build-id", "DSOs without build-ids")
+        ));
+    }
+    for (doubt, paths) in left {
+        let named: Vec<_> = paths.iter().take(MOST_NAMED).map(|path| printable(path)).collect();
+        let more = match paths.len().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        output::notice(format_args!("not trusted: {}{more}: {doubt}", named.join(", ")));
+    }
+}
+
+/// The debug file of its build has more names than a program that was stripped.
+fn force_file(
+    session: &mut Session,
+    dso: DsoId,
+    path: &Path,
+    file: &File,
+    places: &Places,
+) -> Result<(), Doubt> {
+    let own = identity::build_id(file).ok().flatten();
+    let debug_files = own.map(|id| places.debug_files(id)).unwrap_or_default();
+    let of_build = |path: &PathBuf| {
+        let file = open_regular(path)?;
+        (own.is_some() && identity::build_id(&file).ok()? == own).then_some(file)
+    };
+    let debug_files = debug_files.into_iter().filter_map(|path| Some((of_build(&path)?, path)));
+    let itself = file.try_clone().ok().map(|file| (file, path.to_owned()));
+    for (file, path) in debug_files.chain(itself) {
+        let Ok(source) = FileSource::new(file) else { continue };
+        if session.force(dso, &path.to_string_lossy(), Box::new(source)).is_ok() {
+            return Ok(());
+        }
+    }
+    Err(Doubt::NoNames)
+}

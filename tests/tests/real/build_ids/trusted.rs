@@ -1,0 +1,88 @@
+//! `--trust-paths`: names by path where no build-id was recorded, and what speaks against a file.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::builds::{Builds, Ids, NEWER, OLDER, Replaced, is_installed, stderr, text};
+
+/// Names of the program's functions, each with its mark; and what was said.
+fn named(builds: &Builds, recording: &Path, options: &[&str]) -> (Vec<String>, String) {
+    let mut arguments = vec!["report", "--json", text(recording)];
+    arguments.extend(options);
+    let output = builds.perftab(&arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let functions = report["functions"].as_array().expect("functions");
+    let rows = functions.iter().filter(|row| row["dso"] == text(&builds.program));
+    let named = rows.filter_map(|row| {
+        let name = row["name"].as_str()?;
+        assert_eq!(row["forced"], true, "{row}");
+        Some(name.to_owned())
+    });
+    (named.collect(), stderr(&output))
+}
+
+#[test]
+fn b31_paths_are_trusted_only_when_the_user_says_so_and_nothing_speaks_against_them() {
+    if !is_installed("b31_paths_are_trusted", "perf") {
+        return;
+    }
+    let builds = Builds::new(Ids::None);
+    let recording = builds.record_by_perf(&["-B", "-N"], &[text(&builds.program), "150"]);
+    let trusted = |options: &[&str]| named(&builds, &recording, options);
+
+    let (names, said) = trusted(&[]);
+    assert!(names.is_empty(), "{names:?}");
+    let (remedy, option) = (said.find("--buildid-mmap"), said.find("--trust-paths"));
+    assert!(remedy.is_some() && remedy < option, "the remedy comes first: {said}");
+
+    // perf names by path without being asked.
+    let (names, said) = trusted(&["--trust-paths"]);
+    assert!(names.contains(&OLDER.to_owned()), "{names:?}: {said}");
+    assert!(said.contains("UNSAFE"), "{said}");
+    let perf = builds.perf(&["report", "-i", text(&recording), "--stdio", "--sort", "sym"]);
+    assert!(String::from_utf8_lossy(&perf.stdout).contains(OLDER), "{}", stderr(&perf));
+
+    // What speaks against it: a change, another inode, no file, a shorter one.
+    let kept = builds.folder.join("kept");
+    fs::rename(&builds.program, &kept).expect("it moves");
+    let refused = |whys: &[&str]| {
+        let (names, said) = trusted(&["--trust-paths"]);
+        assert!(names.is_empty(), "{names:?}: {said}");
+        assert!(whys.iter().any(|why| said.contains(why)), "{whys:?}: {said}");
+    };
+    refused(&["no file that can be read is there"]);
+    perftab_tests::program::copy(&kept, &builds.program);
+    // Inodes of overlayfs tell nothing.
+    refused(&["another file was mapped", "it has changed since"]);
+    fs::rename(&kept, &builds.program).expect("it moves back");
+    refused(&["it has changed since"]);
+    fs::OpenOptions::new()
+        .write(true)
+        .open(&builds.program)
+        .expect("it opens")
+        .set_len(16)
+        .expect("cut");
+    refused(&["it ends before what was mapped of it"]);
+}
+
+#[test]
+fn b31_no_path_is_trusted_for_what_was_replaced_during_the_recording() {
+    if !is_installed("b31_no_path_is_trusted_for_what_was_replaced", "perf") {
+        return;
+    }
+    for replaced in [Replaced::ByRename, Replaced::InPlace] {
+        let builds = Builds::new(Ids::None);
+        let script = builds.script(replaced);
+        let recording = builds.record_by_perf(&["-B", "-N"], &["sh", "-c", &script]);
+        let (names, said) = named(&builds, &recording, &["--trust-paths"]);
+        // In place, all samples are of one inode, and half of them of other code.
+        assert!(
+            !names.contains(&NEWER.to_owned()) && !names.contains(&OLDER.to_owned()),
+            "{names:?}"
+        );
+        assert!(said.contains("it has changed since"), "{replaced:?}: {said}");
+    }
+}
