@@ -1,7 +1,7 @@
 // Names from a file that is not the one that ran: by hand only, with the DSO's name typed, and with a mark at every name,
 // in every view, link, page and export, until it is stopped. A recording without build-ids invites nobody to it.
 import assert from "node:assert/strict";
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, utimesSync } from "node:fs";
 import { describe } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Parts, buildId, run } from "./recording.mjs";
@@ -395,6 +395,44 @@ describe("b33 without any build-id", () => {
     await tab.pictures("a09-no-build-ids");
     assert.ok(ofTides(await tab.functions()).every(isAddress));
     assert.notEqual(buildId(right), "");
+    await tab.close();
+  });
+
+  scene("from perftab view, names by path once somebody trusts them, each marked", async () => {
+    const plain = parts.compile(["plain", "tides"], "-Wl,--build-id=none");
+    const changed = parts.compile(["changed", "ebb"], "-Wl,--build-id=none");
+    const both = parts.perf("plain.perf.data", ["-F", "999", "-B", "-N"], ["sh", "-c", `${plain} 12; ${changed} 12`]);
+    utimesSync(changed, new Date(), new Date());
+    const tab = await Tab.open(await parts.view(both));
+    const { page } = tab;
+    await tab.opened();
+    assert.ok(ofTides(await tab.functions()).every(isAddress));
+    await page.getByRole("button", { name: /^use this machine’s files by path/ }).click();
+    const dialog = page.getByRole("dialog", { name: "Use this machine’s files by path (unsafe)" });
+    await tab.pictures("trusted-paths");
+    await dialog.getByRole("button", { name: "Use these files" }).click();
+    await page.getByRole("region", { name: "Unsafe names" }).waitFor();
+    await tab.settled();
+    const functions = await tab.functions();
+    const named = ofTides(functions).filter((row) => !isAddress(row));
+    assert.ok(named.length > 0 && named.every(({ flags }) => (flags & FORCED) !== 0), JSON.stringify(named));
+    const own = new Set(
+      run("nm", ["--defined-only", plain])
+        .trim()
+        .split("\n")
+        .map((line) => line.split(" ").at(-1)),
+    );
+    assert.ok(
+      named.every(({ name }) => own.has(name)),
+      JSON.stringify(named),
+    );
+    assert.ok(functions.filter(({ dso }) => dso === "ebb").every(isAddress), "it has changed");
+    await (await tab.status("ebb", "no-identity")).getByRole("button", { name: "Why? ebb" }).click();
+    await page.locator(".explanation").getByText("not trusted: it has changed since the recording was begun").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: /^Stop using/ }).click();
+    await tab.settled();
+    assert.ok(ofTides(await tab.functions()).every(isAddress));
     await tab.close();
   });
 });

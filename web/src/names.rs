@@ -198,6 +198,12 @@ impl Session {
         })
     }
 
+    /// What became of something that was tried for a DSO, for its row of the ledger.
+    #[wasm_bindgen(js_name = noteAttempt)]
+    pub fn note_attempt(&mut self, dso: u32, what: &str, outcome: &str) {
+        self.0.note_attempt(DsoId(dso), what, outcome);
+    }
+
     /// Takes forced names away again; those that came with a link stay.
     pub fn unforce(&mut self, dso: u32) {
         self.0.unforce(DsoId(dso));

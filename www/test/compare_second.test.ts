@@ -10,7 +10,7 @@ import type { OpenedProfile } from "../src/state/app.ts";
 import { comparison, opened, session } from "../src/state/app.ts";
 import { tasks } from "../src/state/app.ts";
 
-const profile = (name: string): OpenedProfile => ({ name, bytes: 1, origin: "file", when: 0, modified: null });
+const profile = (name: string): OpenedProfile => ({ name, bytes: 1, origin: "file", when: 0, modified: null, trusted: null });
 const INFO = { dsos: [], events: [], derived_events: [], warnings: [] } as unknown as ProfileInfo;
 
 /** A session that reads a second profile until it is told to have done so, whatever was aborted meanwhile. */

@@ -180,6 +180,7 @@ test("what perftab view serves is read with suspicion", () => {
         parts: [{ url: "/profile/0?token=t%26", size: 3 }],
         files: "/profile/0/files?token=t%26",
         code: "/profile/0/code?token=t%26",
+        trusted: { list: "/profile/0/trusted?token=t%26", file: "/local/trusted/0/DSO?token=t%26" },
       },
     ],
     debuginfod: ["https://d"],
@@ -200,8 +201,9 @@ test("what perftab view serves is read with suspicion", () => {
     { url: "/profile/0/0?token=t", size: 4 },
     { url: "/profile/0/1?token=t", size: 5 },
   ];
+  const trusted = { list: "/profile/0/trusted?token=t", file: "/local/trusted/0/DSO?token=t" };
   assert.deepEqual(folder?.profiles, [
-    { name: "d", carrier: null, parts, files: "/profile/0/files?token=t", code: "/profile/0/code?token=t" },
+    { name: "d", carrier: null, parts, files: "/profile/0/files?token=t", code: "/profile/0/code?token=t", trusted },
   ]);
   assert.deepEqual(folder?.profiles.map(servedSize), [9]);
   const shared = readServed("t", { profiles: ["link", "page", "ftp"].map((carrier) => ({ name: "s", size: 9, carrier })) });

@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use perftab_core::session::Session;
 use perftab_core::{Dso, DsoId, DsoKind, Status};
-use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::identity::MappedFrom;
 
 use super::identity;
@@ -21,6 +21,8 @@ use super::local::{Places, open_regular};
 use crate::file_source::FileSource;
 use crate::late_ids::{self, Inode};
 use crate::output::{self, counted, printable};
+use crate::recording::Recording;
+use crate::scratch;
 
 /// Paths of one reason are counted beyond so many.
 const MOST_NAMED: usize = 5;
@@ -28,7 +30,7 @@ const MOST_NAMED: usize = 5;
 const PAGE: u64 = 0x1000;
 
 /// What the ledger says of a file that was taken.
-const TAKEN: &str = "taken by its path: nothing speaks against it";
+pub const TAKEN: &str = "taken by its path: nothing speaks against it";
 
 /// What speaks against a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +57,13 @@ pub enum Doubt {
     MovedKernel,
 }
 
+impl Doubt {
+    /// What the ledger says.
+    pub fn sentence(&self) -> String {
+        format!("not trusted: {self}")
+    }
+}
+
 impl Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -79,19 +88,29 @@ impl Display for Doubt {
 }
 
 /// What is known of the making of a recording.
-pub struct Making<'a> {
+pub struct Making {
     /// When it was begun, or before.
-    pub begun: SystemTime,
+    begun: SystemTime,
     /// The machine that it is of.
-    pub host: Option<&'a str>,
+    host: Option<String>,
     /// The release of its kernel.
-    pub release: Option<&'a str>,
+    release: Option<String>,
 }
 
 /// Where the kernel that runs tells its symbols.
 const KALLSYMS: &str = "/proc/kallsyms";
 
-impl Making<'_> {
+impl Making {
+    /// Of a recording that this session was read from; `None` of a file that tells no times.
+    pub fn of(recording: &Recording, session: &Session) -> Option<Self> {
+        let length = session.recorded_files().sampled_nanos.map(Duration::from_nanos);
+        Some(Self {
+            begun: recording.begun(length.unwrap_or_default())?,
+            host: session.profile().host.hostname.clone(),
+            release: session.profile().host.os_release.clone(),
+        })
+    }
+
     /// What speaks against the file at a DSO's path; the file, if nothing does.
     pub fn file_of(&self, dso: &Dso) -> Result<File, Doubt> {
         self.is_of_this_machine()?;
@@ -135,9 +154,9 @@ impl Making<'_> {
     pub fn kernel_of(&self, dso: &Dso) -> Result<Vec<u8>, Doubt> {
         self.is_of_this_machine()?;
         let here = rustix::system::uname();
-        let release = self.release.ok_or(Doubt::Unknown)?;
+        let release = self.release.as_ref().ok_or(Doubt::Unknown)?;
         if here.release().to_bytes() != release.as_bytes() {
-            return Err(Doubt::OtherKernel(release.to_owned()));
+            return Err(Doubt::OtherKernel(release.clone()));
         }
         let place = &dso.kernel_place;
         let (Some(symbol), Some(reference)) = (&place.symbol, place.reference) else {
@@ -158,46 +177,87 @@ impl Making<'_> {
 
     fn is_of_this_machine(&self) -> Result<(), Doubt> {
         let here = rustix::system::uname();
-        match self.host {
+        match &self.host {
             Some(host) if here.nodename().to_bytes() != host.as_bytes() => {
-                Err(Doubt::OtherHost(host.to_owned()))
+                Err(Doubt::OtherHost(host.clone()))
             }
             _ => Ok(()),
         }
     }
 }
 
+/// What names a DSO, as nothing speaks against it.
+pub struct Found {
+    /// What people are told.
+    pub name: String,
+    /// The file of its path, or the debug file of its build, which has more names than a program that was stripped.
+    pub file: File,
+}
+
+/// What stands at the paths of all DSOs of a session that have samples and no identity, and are of files.
+pub fn find_all(
+    session: &Session,
+    making: &Making,
+    places: &Places,
+) -> Vec<(DsoId, Result<Found, Doubt>)> {
+    let rows = session.dsos().into_iter();
+    let nameless = rows.filter(|row| row.samples > 0 && row.status == Status::NoIdentity);
+    let found = nameless.filter_map(|row| {
+        let id = DsoId(row.id);
+        let dso = session.profile().dsos.get(id);
+        match dso.kind {
+            DsoKind::User if dso.path.starts_with('/') => {
+                let file = making.file_of(dso);
+                Some((id, file.map(|file| best_of_build(&dso.path, file, places))))
+            }
+            DsoKind::Kernel => Some((id, making.kernel_of(dso).and_then(in_a_file))),
+            _ => None,
+        }
+    });
+    found.collect()
+}
+
+fn in_a_file(symbols: Vec<u8>) -> Result<Found, Doubt> {
+    let file = scratch::nameless_file().and_then(|mut file| {
+        file.write_all(&symbols)?;
+        Ok(file)
+    });
+    let file = file.map_err(|_| Doubt::NotThere)?;
+    Ok(Found { name: KALLSYMS.to_owned(), file })
+}
+
+fn best_of_build(path: &str, file: File, places: &Places) -> Found {
+    let own = identity::build_id(&file).ok().flatten();
+    let debug_files = own.map(|id| places.debug_files(id)).unwrap_or_default();
+    let mut of_build = debug_files.into_iter().filter_map(|path| {
+        let file = open_regular(&path)?;
+        let is_it = identity::build_id(&file).ok()? == own;
+        is_it.then(|| Found { name: path.to_string_lossy().into_owned(), file })
+    });
+    of_build.next().unwrap_or(Found { name: path.to_owned(), file })
+}
+
 /// Names what has no identity, after everything that matches has given its names. `making` is `None` of a link.
-pub fn force(session: &mut Session, making: Option<&Making<'_>>, places: &Places) {
+pub fn force(session: &mut Session, making: Option<&Making>, places: &Places) {
     let Some(making) = making else {
         output::notice("--trust-paths is not used: a link does not tell which files were mapped");
         return;
     };
-    let rows = session.dsos().into_iter();
-    let nameless = rows.filter(|row| row.samples > 0 && row.status == Status::NoIdentity);
     let mut taken = 0;
     let mut left: BTreeMap<Doubt, Vec<String>> = BTreeMap::new();
-    for row in nameless {
-        let id = DsoId(row.id);
-        let dso = session.profile().dsos.get(id);
-        let path = dso.path.clone();
-        let outcome = match dso.kind {
-            DsoKind::User if path.starts_with('/') => making
-                .file_of(dso)
-                .and_then(|file| force_file(session, id, Path::new(&path), &file, places)),
-            DsoKind::Kernel => making.kernel_of(dso).and_then(|symbols| {
-                let forced = session.force(id, KALLSYMS, Box::new(SliceSource::new(symbols)));
-                forced.map_or(Err(Doubt::NoNames), |_| Ok(()))
-            }),
-            _ => continue,
-        };
+    for (id, found) in find_all(session, making, places) {
+        let path = session.profile().dsos.get(id).path.clone();
+        let outcome = found.and_then(|Found { name, file }| {
+            let source = FileSource::new(file).map_err(|_| Doubt::NotThere)?;
+            session.force(id, &name, Box::new(source)).map_err(|_| Doubt::NoNames)
+        });
         match outcome {
-            Ok(()) => {
+            Ok(_) => {
                 session.note_attempt(id, &path, TAKEN);
                 taken += 1;
             }
             Err(doubt) => {
-                session.note_attempt(id, &path, &format!("not trusted: {doubt}"));
+                session.note_attempt(id, &path, &doubt.sentence());
                 left.entry(doubt).or_default().push(path);
             }
         }
@@ -217,29 +277,4 @@ pub fn force(session: &mut Session, making: Option<&Making<'_>>, places: &Places
         };
         output::notice(format_args!("not trusted: {}{more}: {doubt}", named.join(", ")));
     }
-}
-
-/// The debug file of its build has more names than a program that was stripped.
-fn force_file(
-    session: &mut Session,
-    dso: DsoId,
-    path: &Path,
-    file: &File,
-    places: &Places,
-) -> Result<(), Doubt> {
-    let own = identity::build_id(file).ok().flatten();
-    let debug_files = own.map(|id| places.debug_files(id)).unwrap_or_default();
-    let of_build = |path: &PathBuf| {
-        let file = open_regular(path)?;
-        (own.is_some() && identity::build_id(&file).ok()? == own).then_some(file)
-    };
-    let debug_files = debug_files.into_iter().filter_map(|path| Some((of_build(&path)?, path)));
-    let itself = file.try_clone().ok().map(|file| (file, path.to_owned()));
-    for (file, path) in debug_files.chain(itself) {
-        let Ok(source) = FileSource::new(file) else { continue };
-        if session.force(dso, &path.to_string_lossy(), Box::new(source)).is_ok() {
-            return Ok(());
-        }
-    }
-    Err(Doubt::NoNames)
 }

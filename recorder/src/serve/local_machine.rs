@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use anyhow::Context;
 use perftab_core::session::{CodeWanted, RecordedFile, RecordedFiles};
 use perftab_core::{
-    CodeTable, CompanionId, ContentHash, DsoKind, Identity, Svma, stamped_kallsyms,
+    CodeTable, CompanionId, ContentHash, DsoId, DsoKind, Identity, Svma, stamped_kallsyms,
 };
 use perftab_listing::source::OtherSource;
 use perftab_perfdata::decode::SliceSource;
@@ -32,10 +32,11 @@ use crate::images::candidates::{Candidates, SoughtDso};
 use crate::images::companions::{Companions, GivenCompanions};
 use crate::images::kernel_copies::KernelCopies;
 use crate::images::local::{self, Holding, Located, Places};
+use crate::images::trusted::{self, Doubt, Found, Making};
 use crate::images::unpacked::unpacked;
 use crate::images::{code_of_processes, folders, identity};
 use crate::input::Input;
-use crate::late_ids::Judgement;
+use crate::late_ids::{Judgement, ThisMachine};
 use crate::output;
 use crate::place_texts::source_places::MovedPaths;
 use crate::record::own_vdso;
@@ -68,9 +69,14 @@ pub struct LocalMachine {
     /// What the page has told of the profiles, by their numbers.
     told: Mutex<BTreeMap<usize, Arc<ToldRecording>>>,
     kept: KeptFiles,
+    /// What is at the paths of profiles, by their numbers, once the user has asked for it.
+    trusted: Mutex<BTreeMap<usize, Arc<[AtPath]>>>,
     /// What builds name, once the page asked for some of it.
     companions: Mutex<HashMap<BuildId, Arc<Companions>>>,
 }
+
+/// A DSO without an identity, its path, and what is there.
+pub type AtPath = (DsoId, String, Result<Found, Doubt>);
 
 /// Builds whose companions are known at once.
 const MOST_BUILDS: usize = 64;
@@ -96,6 +102,7 @@ impl LocalMachine {
             profiles,
             told: Mutex::default(),
             kept: KeptFiles::default(),
+            trusted: Mutex::default(),
             companions: Mutex::default(),
         })
     }
@@ -111,6 +118,11 @@ impl LocalMachine {
                 self.find_companion(*id, *companion).map(ServedFile::Whole)
             }
             LocalFile::Content(hash) => self.find_content(*hash).map(ServedFile::Whole),
+            LocalFile::Trusted(number, dso) => {
+                let trusted = self.trusted(*number).ok().flatten()?;
+                let (_, _, found) = trusted.iter().find(|(of, ..)| of == dso)?;
+                Some(ServedFile::Whole(found.as_ref().ok()?.file.try_clone().ok()?))
+            }
         })
     }
 
@@ -212,6 +224,24 @@ impl LocalMachine {
         let written = self.profiles.get(number)?.recording().and_then(Recording::written);
         let find = |_: &Places| code_of_processes::find(wanted, written);
         Some(self.places.as_ref().map(find).unwrap_or_default())
+    }
+
+    /// What may name the DSOs of a recording that have no build-id, if the user trusts their paths. The recording is read
+    /// for it: the page says no path. `None` if no profile has this number, it is a link, or this machine is left alone.
+    pub fn trusted(&self, number: usize) -> anyhow::Result<Option<Arc<[AtPath]>>> {
+        let recording = self.profiles.get(number).and_then(Input::recording);
+        let (Some(places), Some(recording)) = (&self.places, recording) else { return Ok(None) };
+        let mut known = self.trusted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get(&number) {
+            return Ok(Some(Arc::clone(found)));
+        }
+        let session = recording.read(ThisMachine::Asked)?;
+        let Some(making) = Making::of(recording, &session) else { return Ok(None) };
+        let path = |dso: DsoId| session.profile().dsos.get(dso).path.clone();
+        let found = trusted::find_all(&session, &making, places).into_iter();
+        let found: Arc<[AtPath]> = found.map(|(dso, found)| (dso, path(dso), found)).collect();
+        known.insert(number, Arc::clone(&found));
+        Ok(Some(found))
     }
 
     /// Of all recordings; nothing is locked when files are looked for.

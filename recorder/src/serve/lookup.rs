@@ -24,6 +24,7 @@ use super::route::{LocalFile, SourceKeeper};
 use super::sources::FoundSource;
 use crate::cli::ViewArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Patience, Receiver, ServerOutcome};
+use crate::images::trusted::TAKEN;
 use crate::input::Input;
 use crate::late_ids::Judgement;
 use crate::place_texts::source_places::MovedPaths;
@@ -58,6 +59,25 @@ impl Lookup {
     /// What processes of a recording say of the code that they made. `None` if no profile has this number.
     pub fn code(&self, number: usize, wanted: &CodeWanted) -> Option<Vec<CodeTable>> {
         self.local_machine.code(number, wanted)
+    }
+
+    /// What may name the DSOs of a profile that have no build-id: `taken`, by their numbers with path and name of the file,
+    /// and `left`, with path and why. `None` if there is nothing to be had. Blocks: reads the recording.
+    pub fn trusted(&self, number: usize) -> anyhow::Result<Option<serde_json::Value>> {
+        let Some(found) = self.local_machine.trusted(number)? else { return Ok(None) };
+        let (mut taken, mut left) = (Vec::new(), Vec::new());
+        for (dso, path, found) in found.iter() {
+            let dso = dso.0;
+            match found {
+                Ok(found) => taken.push(serde_json::json!({
+                    "dso": dso, "path": path, "name": found.name, "why": TAKEN,
+                })),
+                Err(doubt) => left.push(serde_json::json!({
+                    "dso": dso, "path": path, "why": doubt.sentence(),
+                })),
+            }
+        }
+        Ok(Some(serde_json::json!({ "taken": taken, "left": left })))
     }
 
     /// Takes what the page has read of a profile. `replaced`: the numbers of its DSOs whose build-ids

@@ -171,6 +171,7 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
         Ok(Route::Profile { index, part }) => profile(&server, index, part, header(header::RANGE)),
         Ok(Route::Files { index }) => files(&server, index, body).await,
         Ok(Route::Code { index }) => code(&server, index, body).await,
+        Ok(Route::Trusted { index }) => trusted(&server, index).await,
         Ok(Route::Source(from, identity, address)) => {
             lookup::answer_source(&server.lookup, from, (identity, address)).await
         }
@@ -256,6 +257,19 @@ async fn code(server: &Arc<Server>, index: usize, body: Body) -> Response<Body> 
     match tokio::task::spawn_blocking(move || lookup.code(index, &wanted)).await {
         Ok(Some(tables)) => reply::octets(code_to_bytes(&tables)),
         Ok(None) => reply::refusal(StatusCode::NOT_FOUND, "no recording has this number"),
+        Err(error) => reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+/// Answers which files may name what has no build-id.
+async fn trusted(server: &Arc<Server>, index: usize) -> Response<Body> {
+    let lookup = Arc::clone(&server.lookup);
+    match tokio::task::spawn_blocking(move || lookup.trusted(index)).await {
+        Ok(Ok(Some(found))) => reply::json(StatusCode::OK, &found),
+        Ok(Ok(None)) => {
+            reply::refusal(StatusCode::NOT_FOUND, "this machine has no files for this number")
+        }
+        Ok(Err(error)) => reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}")),
         Err(error) => reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }

@@ -1,7 +1,7 @@
 //! From a request's path to what it asks for. Pure: what is refused here has touched no file.
 
 use axum::http::Method;
-use perftab_core::{CompanionId, ContentHash, Identity, Svma};
+use perftab_core::{CompanionId, ContentHash, DsoId, Identity, Svma};
 use perftab_perfdata::format::BuildId;
 
 use super::page_part::PagePart;
@@ -34,6 +34,11 @@ pub enum Route {
         /// As in [`Route::Profile`].
         index: usize,
     },
+    /// Which files this machine has at the paths of what a profile recorded without a build-id, as JSON.
+    Trusted {
+        /// As in [`Route::Profile`].
+        index: usize,
+    },
     /// The source file that code of a build was made of, at an address of its file.
     Source(SourceKeeper, Identity, Svma),
     /// A file of a build, from this machine or a server.
@@ -62,6 +67,8 @@ pub enum LocalFile {
     Companion(BuildId, CompanionId),
     /// A file that has no build-id.
     Content(ContentHash),
+    /// What is at the path of a DSO of a profile, both by number: [`Route::Trusted`] says that it may be used.
+    Trusted(usize, DsoId),
 }
 
 /// Why a path leads nowhere.
@@ -111,7 +118,7 @@ impl Route {
     }
 }
 
-/// `N`, `N/PART`, `N/files` or `N/code`.
+/// `N`, `N/PART`, `N/files`, `N/code` or `N/trusted`.
 fn profile(rest: &str) -> Option<Route> {
     let (index, part) = rest.split_once('/').unwrap_or((rest, "0"));
     if part == "files" {
@@ -119,6 +126,9 @@ fn profile(rest: &str) -> Option<Route> {
     }
     if part == "code" {
         return Some(Route::Code { index: number(index)? });
+    }
+    if part == "trusted" {
+        return Some(Route::Trusted { index: number(index)? });
     }
     Some(Route::Profile { index: number(index)?, part: number(part)? })
 }
@@ -173,6 +183,12 @@ fn local(rest: &str) -> Result<LocalFile, RouteError> {
             Ok(companion) => Ok(LocalFile::Companion(build_id(id)?, companion)),
             Err(()) => build(rest).map(|(id, artifact)| LocalFile::Build(id, artifact)),
         };
+    }
+    if let Some(rest) = rest.strip_prefix("trusted/") {
+        let (index, dso) = rest.split_once('/').ok_or(RouteError::Unknown)?;
+        let dso = number(dso).and_then(|dso| u32::try_from(dso).ok());
+        let numbers = number(index).zip(dso).ok_or(RouteError::Unknown)?;
+        return Ok(LocalFile::Trusted(numbers.0, DsoId(numbers.1)));
     }
     let digits = rest.strip_prefix("content/").ok_or(RouteError::Unknown)?;
     content_hash(digits).map(LocalFile::Content)
@@ -236,6 +252,9 @@ mod tests {
         assert_eq!(Route::parse("/profile/12/3"), Ok(Route::Profile { index: 12, part: 3 }));
         assert_eq!(Route::parse("/profile/12/files"), Ok(Route::Files { index: 12 }));
         assert_eq!(Route::parse("/profile/12/code"), Ok(Route::Code { index: 12 }));
+        assert_eq!(Route::parse("/profile/12/trusted"), Ok(Route::Trusted { index: 12 }));
+        let trusted = LocalFile::Trusted(12, DsoId(3));
+        assert_eq!(Route::parse("/local/trusted/12/3"), Ok(Route::Local(trusted)));
         let hash = "00ff00ff00ff00ff00ff00ff00ff00ff";
         let content = LocalFile::Content(ContentHash::from_hex(hash).expect("32 digits"));
         assert_eq!(Route::parse(&format!("/local/content/{hash}")), Ok(Route::Local(content)));

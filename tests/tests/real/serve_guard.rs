@@ -26,6 +26,8 @@ fn every_path() -> Vec<String> {
         "/profile/0",
         "/profile/0/files",
         "/profile/0/code",
+        "/profile/0/trusted",
+        "/local/trusted/0/0",
         "/local/content/0",
         "/nothing",
     ]

@@ -14,8 +14,8 @@ import { givenFor, lastDrop, refreshNames } from "./admit.ts";
 /** The DSO and the file that the user is being asked about. */
 export const confirming = ofProfile<{ row: DsoRow; file: File } | null>(null);
 
-/** By DSO what was forced in this page, whether it still is or not. */
-const forcedHere = ofProfile<ReadonlyMap<number, File>>(new Map());
+/** The DSOs that were forced in this page, whether they still are or not. */
+const forcedHere = ofProfile<ReadonlySet<number>>(new Set());
 
 /** What can be stopped. */
 export const stoppable = computed(() => forcedRows.value.filter(({ id }) => forcedHere.value.has(id)));
@@ -33,10 +33,15 @@ export async function askToForce(row: DsoRow): Promise<void> {
   }
 }
 
+/** These DSOs have names by force, which can be stopped. */
+export function noteForced(ids: readonly number[]): void {
+  forcedHere.value = new Set([...forcedHere.peek(), ...ids]);
+}
+
 export async function force({ id, name }: DsoRow, file: File): Promise<void> {
   const outcome = await ask(`Reading ${file.name}`, (present, options) => present.call("force", { dso: id, file }, options));
   if (outcome?.outcome === "forced") {
-    forcedHere.value = new Map(forcedHere.peek()).set(id, file);
+    noteForced([id]);
   }
   await refreshNames();
   report(name, file, outcome);
@@ -72,7 +77,7 @@ type OpenSession = NonNullable<typeof session.value>;
 type Options = Parameters<Parameters<typeof runTask>[1]>[0];
 
 /** null where there was no answer: the session says why, or somebody cancelled. */
-async function ask<T>(label: string, call: (present: OpenSession, options: Options) => Promise<T>): Promise<T | null> {
+export async function ask<T>(label: string, call: (present: OpenSession, options: Options) => Promise<T>): Promise<T | null> {
   const present = session.peek();
   try {
     return present === null ? null : await runTask(label, (options) => call(present, options));

@@ -4,7 +4,7 @@
 import { batch, effect, signal } from "@preact/signals";
 import type { CallOptions } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
-import type { Facts, ProfileInfo, SessionFailure } from "../session/types.ts";
+import type { Facts, ProfileInfo, SessionFailure, Trusted } from "../session/types.ts";
 import { firstPicture } from "./first_picture.ts";
 import { GrowingProfile } from "./growing.ts";
 import { admitAgain, admitFiles, showFacts } from "../ledger/admit.ts";
@@ -44,7 +44,7 @@ import { awaitIdle } from "../views/idle.ts";
 import { isSource, keepSources } from "../views/source/sources.ts";
 import { recordingOf, sizeOf, sortGiven } from "./given.ts";
 import type { ServedProfile } from "./served.ts";
-import { servedParts, servedSize } from "./served.ts";
+import { servedParts, servedSize, servedTrusted } from "./served.ts";
 import type { SharedFile } from "./shared.ts";
 import { sharedAmong } from "./shared.ts";
 import { sniffAll } from "./sniff.ts";
@@ -62,6 +62,7 @@ interface OpenRequest {
   bytes: number | null;
   origin: Origin;
   modified?: number | undefined;
+  trusted?: Trusted | null;
   /** What the address holds from now on. */
   payload: string | null;
   /** How it is looked at; null to leave that to what is in it. */
@@ -222,6 +223,7 @@ export async function openServed(profile: ServedProfile, again?: ReopenedEntry):
       name: profile.name,
       bytes: servedSize(profile),
       origin: profile.carrier ?? "served",
+      trusted: servedTrusted(profile),
       payload: null,
       state: null,
       read: (options) => need().call("openUrl", parts, options),
@@ -308,6 +310,7 @@ function show(wanted: OpenRequest, again: Again, facts: Facts, before: Phase): v
       origin: wanted.origin,
       when: Date.now(),
       modified: wanted.modified ?? null,
+      trusted: wanted.trusted ?? null,
     };
     resetDock();
     const state = wanted.state ?? senders(facts.info)?.state ?? null;

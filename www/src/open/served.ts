@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { askedProfiles, servedToken } from "../session/served_part.ts";
-import type { Args, Carrier } from "../session/types.ts";
+import type { Args, Carrier, Trusted } from "../session/types.ts";
 
 /** A file of a recording: where it is fetched. */
 export interface ServedPart {
@@ -21,6 +21,8 @@ export interface ServedProfile {
   files: string;
   /** Where it says what processes say of the code that they made. */
   code: string;
+  /** Where it says what it has at the paths of what has no build-id; no address of a worker. */
+  trusted: Trusted;
 }
 
 export interface ServedProfiles {
@@ -77,6 +79,7 @@ function readProfile(token: string, { name, size, parts, carrier }: ListedProfil
       : [part(String(index), size)],
     files: address(`${index}/files`),
     code: address(`${index}/code`),
+    trusted: { list: address(`${index}/trusted`), file: `/local/trusted/${index}/DSO?token=${encodeURIComponent(token)}` },
   };
 }
 
@@ -84,6 +87,12 @@ function readProfile(token: string, { name, size, parts, carrier }: ListedProfil
 export function servedParts({ carrier, parts, files, code }: ServedProfile): Args<"openUrl"> {
   const whole = (path: string): string => new URL(path, location.href).href;
   return { carrier, parts: parts.map(({ url, size }) => ({ url: whole(url), size })), files: whole(files), code: whole(code) };
+}
+
+/** The same of what it has at paths; null of what was shared, which tells no files. */
+export function servedTrusted({ carrier, trusted }: ServedProfile): Trusted | null {
+  const whole = (path: string): string => new URL(path, location.href).href;
+  return carrier === null ? { list: whole(trusted.list), file: whole(trusted.file) } : null;
 }
 
 export function servedSize({ parts }: ServedProfile): number {

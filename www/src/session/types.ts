@@ -274,6 +274,8 @@ interface HostProtocol {
   admit: { args: { files: File[] }; result: DropReport };
   /** Names one DSO from a file that is not the one that ran. */
   force: { args: { dso: number; file: File }; result: ForceOutcome };
+  /** Names what has no identity by what `perftab view` has at its paths: the DSOs that it named, by force. */
+  trustPaths: { args: Trusted; result: number[] };
   /** Those that came with a link stay. */
   unforce: { args: { dso: number }; result: null };
   /** What comes gives its names with `nameFrames`. */
@@ -346,6 +348,12 @@ export interface Call {
 
 /** WebAssembly: in streams, as the page has it in base64 (worker/packed_wasm.ts), or where `perftab view` has it whole. */
 export type CarriedWasm = { packed: string } | { served: string };
+
+/** Where `perftab view` says what it has at the paths of DSOs, and where each file is, with DSO for its number. */
+export interface Trusted {
+  list: string;
+  file: string;
+}
 
 /** What the worker of a profile's images is made of. */
 export interface CarriedImages {

@@ -9,6 +9,7 @@ import { Skeleton } from "../open/Skeleton.tsx";
 import { dragging } from "../open/drop.ts";
 import { AskServer } from "../ledger/AskServer.tsx";
 import { ForceDialog } from "../ledger/ForceDialog.tsx";
+import { TrustDialog } from "../ledger/TrustDialog.tsx";
 import { NotUsed } from "../ledger/NotUsed.tsx";
 import { ShareDialog } from "../share/ShareDialog.tsx";
 import { phase } from "../state/app.ts";
@@ -32,6 +33,7 @@ export function App(): JSX.Element {
       <ShareDialog />
       <AskServer />
       <ForceDialog />
+      <TrustDialog />
       <NotUsed />
       <ChooseProfile />
       <AboutDialog />

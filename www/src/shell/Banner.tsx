@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { comparing, roles, second } from "../compare/state.ts";
 import type { DsoRow, ProfileInfo } from "../session/types.ts";
 import { dsos, haveNoBuildIds, info, isGrowing, unidentifiedOf } from "../state/app.ts";
+import { askingToTrust, canTrustPaths } from "../ledger/trusted.ts";
 import { Icon } from "./icons.tsx";
 import { decisiveLosses, describeDamage, unidentifiedWords } from "./losses.ts";
 
@@ -45,6 +46,21 @@ function Lines({ profile, rows, side }: OneProfile): JSX.Element {
             <NoBuildIds words={words} damage={damage} />
           ) : (
             <SomeWithout words={words} names={unidentified.map(({ name }) => name)} />
+          )}
+          {side === null && canTrustPaths.value && (
+            <>
+              {" "}
+              Or{" "}
+              <button
+                type="button"
+                class="link"
+                onClick={() => {
+                  askingToTrust.value = true;
+                }}
+              >
+                use this machine’s files by path…
+              </button>
+            </>
           )}
         </Line>
       )}

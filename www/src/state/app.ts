@@ -14,6 +14,7 @@ import type {
   SearchResult,
   SessionFailure,
   TimeRange,
+  Trusted,
 } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { ofProfile } from "./of_profile.ts";
@@ -51,6 +52,8 @@ export interface OpenedProfile {
   when: number;
   /** When its file was written last; null for what is no file, and for the sample, which is older than the page. */
   modified: number | null;
+  /** Where `perftab view` says what it has at the paths of its files; null of what it did not serve. */
+  trusted: Trusted | null;
 }
 
 /** Whether more is being read of what is open. */

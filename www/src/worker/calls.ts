@@ -29,7 +29,7 @@ import { peek, unpackText } from "./peek.ts";
 import type { Reading, Underway } from "./reading.ts";
 import { read, readBranches, unwind } from "./reading.ts";
 import { close, followOn, ROWS } from "./scans.ts";
-import { fetchText, takeCode, tellFiles } from "./served.ts";
+import { fetchText, takeCode, tellFiles, trustPaths } from "./served.ts";
 import type { Slices } from "./slices.ts";
 import { Turns } from "./turns.ts";
 import type { Memory } from "./wasm.ts";
@@ -136,9 +136,15 @@ export class Calls {
     admit: ({ files }, { slices }) => admit(this.#openSides, files, slices),
     force: async ({ dso, file }, { slices }) => {
       const side = this.#sideOf(this.#open);
-      const outcome = await side.force(dso, file, slices);
+      const outcome = await side.force(dso, { name: file.name, bytes: file }, slices);
       await side.nameFrames(slices);
       return outcome;
+    },
+    trustPaths: async (trusted, { slices }) => {
+      const side = this.#sideOf(this.#open);
+      const named = await trustPaths(this.#open, side, trusted, slices);
+      await side.nameFrames(slices);
+      return named;
     },
     unforce: ({ dso }) => {
       this.#open.unforce(dso);

@@ -48,7 +48,7 @@ export class ImagesCalls {
     },
     companions: ({ server }, slices) => this.#fetchCompanions(server, slices),
     insist: ({ dso, addresses, file }) => {
-      const insisted = this.#images.insist(dso, addresses, file.name, sourceOf(file));
+      const insisted = this.#images.insist(dso, addresses, file.name, sourceOf(file.bytes));
       this.#tell();
       return insisted;
     },

@@ -77,7 +77,7 @@ export interface ImagesProtocol {
   /** Asks the machine of `perftab view` for the code of a build, and offers it; whether it is of use. */
   executable: { args: { server: Server; id: string }; result: boolean };
   /** A file that is not the one that ran: what a session is told then. Else what became of it. */
-  insist: { args: { dso: number; addresses: BigUint64Array<ArrayBuffer>; file: File }; result: Insisted };
+  insist: { args: { dso: number; addresses: BigUint64Array<ArrayBuffer>; file: GivenFile }; result: Insisted };
   name: { args: NameRequest; result: NameAnswer };
   /** Names of data; null if no file of the DSO has any. */
   nameObjects: { args: DataRequest; result: DataAnswer | null };

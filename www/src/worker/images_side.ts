@@ -117,7 +117,7 @@ export class ImagesSide {
   }
 
   /** Names a DSO from a file that is not the one that ran. */
-  async force(dso: number, file: File, slices: Slices): Promise<ForceOutcome> {
+  async force(dso: number, file: GivenFile, slices: Slices): Promise<ForceOutcome> {
     const addresses = this.#session.forceable(dso);
     const { forced, outcome } = await this.#call("insist", { dso, addresses, file }, slices, [addresses.buffer]);
     this.checkOpen(slices);

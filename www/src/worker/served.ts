@@ -1,7 +1,9 @@
 // What `perftab view` answers besides the bytes of recordings.
 
 import type { Session } from "../generated/perftab_web.js";
-import type { SessionFailure } from "../session/types.ts";
+import type { SessionFailure, Trusted } from "../session/types.ts";
+import type { ImagesSide } from "./images_side.ts";
+import { findLocal } from "./local_file.ts";
 import type { Slices } from "./slices.ts";
 
 /**
@@ -24,6 +26,38 @@ export async function takeCode(session: Session, url: string, slices: Slices): P
     const post: RequestInit = { method: "POST", body: wanted };
     session.takeCode(new Uint8Array(await ask(url, post, slices, (reply) => reply.arrayBuffer())));
   }
+}
+
+/** What the server has at the path of a DSO, and why it is or is not to be used. */
+interface AtPath {
+  dso: number;
+  path: string;
+  why: string;
+}
+
+/** Names DSOs without an identity by the files at their paths; those that were named. The ledger learns why. */
+export async function trustPaths(session: Session, side: ImagesSide, { list, file }: Trusted, slices: Slices): Promise<number[]> {
+  const read = (reply: Response): Promise<{ taken: (AtPath & { name: string })[]; left: AtPath[] }> => reply.json();
+  const { taken, left } = await ask(list, {}, slices, read);
+  for (const { dso, path, why } of left) {
+    session.noteAttempt(dso, path, why);
+  }
+  const named: number[] = [];
+  for (const { dso, path, why, name } of taken) {
+    const bytes = findLocal(file.replace("DSO", String(dso)));
+    const outcome = bytes && (await side.force(dso, { name, bytes }, slices));
+    if (outcome?.outcome === "forced") {
+      named.push(dso);
+    }
+    session.noteAttempt(
+      dso,
+      path,
+      outcome?.outcome === "forced" ? why : "not trusted: it has no functions at the sampled addresses",
+    );
+    await slices.breathe({ stage: "naming", done: named.length, total: taken.length });
+    side.checkOpen(slices);
+  }
+  return named;
 }
 
 export function fetchText(url: string, slices: Slices): Promise<string> {

@@ -14,7 +14,6 @@ use std::fs;
 use std::iter;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context;
 use perftab_core::session::{OfferReport, OfferStep, Session, WantedDso};
@@ -108,11 +107,7 @@ pub fn name_frames_with(
     let places = machine.map(|machine| machine.places().clone());
     forced::force(session, args)?;
     if args.trust_paths {
-        let host = session.profile().host.clone();
-        let (hostname, release) = (host.hostname.as_deref(), host.os_release.as_deref());
-        let length = session.recorded_files().sampled_nanos.map(Duration::from_nanos);
-        let begun = recording.and_then(|it| it.begun(length.unwrap_or_default()));
-        let making = begun.map(|begun| Making { begun, host: hostname, release });
+        let making = recording.and_then(|recording| Making::of(recording, session));
         let places = places.unwrap_or_else(|| Places::of_this_machine(None));
         trusted::force(session, making.as_ref(), &places);
     }
