@@ -652,6 +652,22 @@ describe("source and assembly", () => {
     assert.ok(told.length > 0, JSON.stringify(shown));
     for (const [line, code] of told) assert.equal(code.trim(), text[line - 1].trim().replaceAll("\t", "    "), line);
     assert.match(await assembly(page).locator(".row .code").first().innerText(), /^[a-z]/);
+    // Also of what is inlined the lines are those of the recording.
+    const dso = (await tab.ask("dsos")).find((each) => each.name === "tides");
+    const rows = (lines) =>
+      lines.flatMap(({ file, line, samples, weight }) =>
+        samples > 0 && line !== null ? [`${file.slice(file.lastIndexOf("/") + 1)}:${line} ${samples} ${weight}`] : [],
+      );
+    for (const name of ["rolling_sea", "order_by_height"]) {
+      const reference = { dso: { path: dso.path, buildId: dso.build_id }, name, address: null };
+      const query = { ...QUERY, inlines: "merged" };
+      const heat = await tab.ask("hotLines", { query, function: reference });
+      const { functions } = parts.json("annotate", "--json", recording, name);
+      const { lines, instructions } = functions.find((each) => each.name === name);
+      assert.deepEqual(rows(heat.lines).sort(), rows(lines).sort(), name);
+      const inlined = instructions.filter(({ samples }) => samples > 0).map(({ inlined }) => inlined);
+      assert.deepEqual(new Set(heat.instructions.map((row) => row.inlinedFunction)), new Set(inlined), name);
+    }
     await tab.close();
   });
 });

@@ -36,9 +36,11 @@ fn main() {
     let of = |options: &ShareOptions| session.share(options).expect("it fits").payload;
     // Only what is large is deflated: here it is what is not, in the same form.
     let deflated = payload_of(&streams_of(&of(&sums)).expect("it opens"));
-    let all = ["everything", "sums", "folded", "threads", "processes", "heat", "deflated"];
-    let heat = sums.clone();
-    let made = [everything, sums, folded, threads, processes, heat].map(|options| of(&options));
+    let all =
+        ["everything", "sums", "folded", "threads", "processes", "heat", "origins", "deflated"];
+    let (heat, origins) = (sums.clone(), sums.clone());
+    let made = [everything, sums, folded, threads, processes, heat, origins];
+    let made = made.map(|options| of(&options));
     for (name, payload) in iter::zip(all, made.into_iter().chain([deflated])) {
         write_vector(name, &payload);
     }

@@ -23,6 +23,7 @@ const line = (number: number | null, weight: number): HotLine => ({
   check: "unknown",
 });
 const instruction = (address: string, lineRow: number | null, weight: number): HotInstruction => ({
+  inlinedFunction: null,
   address,
   line: lineRow,
   lineRow,

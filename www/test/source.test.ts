@@ -124,8 +124,17 @@ test("what a link tells is a listing of hot rows", () => {
       { file: null, line: null, samples: 1, weight: 10, inlined: nothing, text: null, check: "unknown" },
     ],
     instructions: [
-      { address: "0x10", line: 7, lineRow: 0, samples: 2, weight: 20, inlined: nothing, text: "call 0x20" },
-      { address: "0x18", line: null, lineRow: 1, samples: 1, weight: 10, inlined: nothing, text: null },
+      {
+        address: "0x10",
+        line: 7,
+        lineRow: 0,
+        samples: 2,
+        weight: 20,
+        inlined: nothing,
+        inlinedFunction: "swell",
+        text: "call 0x20",
+      },
+      { address: "0x18", line: null, lineRow: 1, samples: 1, weight: 10, inlined: nothing, inlinedFunction: null, text: null },
     ],
     leftOut: nothing,
     instructionsLeftOut: nothing,
@@ -134,6 +143,7 @@ test("what a link tells is a listing of hot rows", () => {
   assert.deepEqual([told.address(0), told.text(0), told.line[0], told.file[0]], ["10", "call 0x20", 7, 0]);
   assert.deepEqual([told.address(1), told.text(1), told.line[1], told.file[1]], ["18", "", 0, NONE]);
   assert.equal(told.files[0]?.told, "checked");
+  assert.deepEqual([told.functions, [...told.inlined]], [["swell"], [0, NONE]]);
   assert.deepEqual(
     codeRows(told, new Set()).map(({ kind }) => kind),
     ["instruction", "instruction"],

@@ -89,6 +89,10 @@ fields! {
     WarningSamples Numbers,
     About Texts,
     HeatChecks Numbers,
+    HeatOrigins Numbers,
+    HeatOriginFiles Numbers,
+    HeatOriginLines Numbers,
+    HeatOriginSource Texts,
 }
 
 /// What a stream consists of, and what its parts are guessed from.

@@ -5,13 +5,14 @@ use std::num::NonZeroU32;
 
 use perftab_names::{FileId, FunctionId, Symbols};
 use perftab_profile::{DsoId, Profile};
-use perftab_views::hot_lines::{KnownFunction, KnownHeat, KnownPlace, SourceLine};
+use perftab_views::hot_lines::{KnownFunction, KnownHeat, KnownPlace, Origin, SourceLine};
 use perftab_views::place_texts::{PlaceTexts, TextCheck};
 use perftab_views::weights::Sum;
 
 use super::codes;
 use super::decode::{at_most, invalid};
 use super::fields::{Field, Reader, unzigzag};
+use super::origins::{self, Origins};
 use super::samples::Unit;
 use super::{MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, MAX_NODES, SnapshotError};
 
@@ -32,6 +33,7 @@ pub(super) fn read_heat(
     // Each has a sum for each event, and few bytes make many events.
     at_most(MAX_NODES, (counted.len() + all).saturating_mul(units.len()))?;
     let (files, mut places) = read_places(read, symbols, all)?;
+    read_origins(read, &files, (functions, &counted), &mut places)?;
     let dsos = counted.iter().flat_map(|&(id, count)| {
         let dso = symbols.function(id).dso;
         std::iter::repeat_n(dso, count)
@@ -77,16 +79,28 @@ fn read_functions(
     for _ in 0..count {
         let further = read.number(Field::HeatFunctions)?;
         code = code.saturating_add(further);
-        let index = code.checked_sub(codes::CODE_FUNCTIONS).filter(|_| further > 0);
-        let index = index.and_then(|index| usize::try_from(index).ok());
-        let Some(&Some(id)) = index.and_then(|index| functions.get(index)) else {
-            return invalid("a function");
-        };
+        let id = function(functions, code).filter(|_| further > 0);
+        let Some(id) = id else { return invalid("a function") };
         let places = read.count(Field::HeatFunctions, Field::HeatPlaces)?;
         all = at_most(MAX_HOT_PLACES, all + places)?;
         counted.push((id, places));
     }
     Ok(counted)
+}
+
+/// The one of a number, if it has a name.
+fn function(functions: &[Option<FunctionId>], code: u64) -> Option<FunctionId> {
+    let index = usize::try_from(code.checked_sub(codes::CODE_FUNCTIONS)?).ok()?;
+    *functions.get(index)?
+}
+
+/// A source file by its place in the table + 1; 0 is none.
+fn file(files: &[FileId], number: u64) -> Result<Option<FileId>, SnapshotError> {
+    let Some(at) = number.checked_sub(1) else { return Ok(None) };
+    match files.get(usize::try_from(at).unwrap_or(usize::MAX)) {
+        Some(&file) => Ok(Some(file)),
+        None => invalid("a source file"),
+    }
 }
 
 /// Places of all functions, without sums, and their files.
@@ -97,7 +111,8 @@ fn read_places(
 ) -> Result<(Vec<FileId>, Vec<KnownPlace>), SnapshotError> {
     let mut files: Vec<FileId> = Vec::new();
     while read.left(Field::HeatFiles) > 0 {
-        at_most(MAX_HOT_PLACES, files.len())?;
+        // Each place may have one for its line and one for what it was made of.
+        at_most(2 * MAX_HOT_PLACES, files.len())?;
         files.push(symbols.file_of_path(&read.text(Field::HeatFiles)?));
     }
     let has_addresses = read.left(Field::HeatAddresses) > 0;
@@ -106,13 +121,7 @@ fn read_places(
     let mut places = Vec::new();
     for _ in 0..count {
         let place = read.number(Field::HeatPlaces)?;
-        let file = match (place >> 1).checked_sub(1) {
-            None => None,
-            Some(file) => match files.get(usize::try_from(file).unwrap_or(usize::MAX)) {
-                Some(&file) => Some(file),
-                None => return invalid("a source file"),
-            },
-        };
+        let file = file(&files, place >> 1)?;
         if has_addresses {
             let further = unzigzag(read.number(Field::HeatAddresses)?);
             address = address.wrapping_add_signed(further);
@@ -120,15 +129,55 @@ fn read_places(
         if has_lines {
             line = line.wrapping_add(unzigzag(read.number(Field::HeatLines)?));
         }
-        let number = u32::try_from(line).ok().and_then(NonZeroU32::new);
         places.push(KnownPlace {
             address: has_addresses.then_some(address),
-            line: has_lines.then_some(SourceLine { file, line: number }),
+            line: has_lines.then_some(SourceLine { file, line: line_number(line) }),
             is_inlined: place & 1 != 0,
+            origin: None,
             sums: Vec::new(),
         });
     }
     Ok((files, places))
+}
+
+fn line_number(line: i64) -> Option<NonZeroU32> {
+    u32::try_from(line).ok().and_then(NonZeroU32::new)
+}
+
+/// What the code of places was made of, if that is told.
+fn read_origins(
+    read: &mut Reader<'_>,
+    files: &[FileId],
+    (functions, counted): (&[Option<FunctionId>], &[(FunctionId, usize)]),
+    places: &mut [KnownPlace],
+) -> Result<(), SnapshotError> {
+    if read.left(Field::HeatOrigins) == 0 {
+        return Ok(());
+    }
+    let (mut origins, mut line) = (Origins::default(), 0i64);
+    let mut places = places.iter_mut();
+    for &(_, count) in counted {
+        origins.begin_function();
+        for place in places.by_ref().take(count) {
+            let number = read.number(Field::HeatOrigins)?;
+            place.origin = match origins.origin(number, place.is_inlined) {
+                origins::Origin::Untold => None,
+                origins::Origin::Own => {
+                    Some(Origin { inlined: None, line: place.line.unwrap_or_default() })
+                }
+                origins::Origin::Inlined(code) => {
+                    let inlined = function(functions, code);
+                    if code != 0 && inlined.is_none() {
+                        return invalid("a function");
+                    }
+                    let file = file(files, read.number(Field::HeatOriginFiles)?)?;
+                    line = line.wrapping_add(unzigzag(read.number(Field::HeatOriginLines)?));
+                    Some(Origin { inlined, line: SourceLine { file, line: line_number(line) } })
+                }
+            };
+        }
+    }
+    Ok(())
 }
 
 /// What speaks for the text of each file, if that is told.
@@ -147,22 +196,33 @@ fn read_checks(
     Ok(())
 }
 
-/// What stands at places, in the order in which they come: at each line once, at each address.
+/// What stands at places, in the order in which they come: at each line once, at each line that code was made of and
+/// that was none of those, at each address.
 fn read_texts<'p>(
     read: &mut Reader<'_>,
     places: impl Iterator<Item = (DsoId, &'p KnownPlace)>,
 ) -> Result<PlaceTexts, SnapshotError> {
-    let has_source = read.left(Field::HeatSource) > 0;
-    let has_assembly = read.left(Field::HeatAssembly) > 0;
     let mut texts = PlaceTexts::default();
     let mut met = Set::new();
-    for (dso, place) in places {
-        let line = place.line.and_then(|at| Some((at.file?, at.line?)));
-        if let Some((file, line)) = line.filter(|line| has_source && met.insert(*line)) {
-            texts.add_line(file, line, &read.text(Field::HeatSource)?);
+    let places: Vec<(DsoId, &KnownPlace)> = places.collect();
+    let own = places.iter().map(|(_, place)| (Field::HeatSource, place.line));
+    let origins = places
+        .iter()
+        .map(|(_, place)| (Field::HeatOriginSource, place.origin.map(|origin| origin.line)));
+    let is_told = |field| read.left(field) > 0;
+    let told = [Field::HeatSource, Field::HeatOriginSource].map(is_told);
+    for (field, at) in own.chain(origins) {
+        let at = at.and_then(|at| Some((at.file?, at.line?)));
+        let is_told = told[usize::from(field == Field::HeatOriginSource)];
+        if let Some((file, line)) = at.filter(|line| met.insert(*line) && is_told) {
+            texts.add_line(file, line, &read.text(field)?);
         }
-        if let Some(address) = place.address.filter(|_| has_assembly) {
-            texts.add_instruction(dso, address, &read.text(Field::HeatAssembly)?);
+    }
+    if read.left(Field::HeatAssembly) > 0 {
+        for &(dso, place) in &places {
+            if let Some(address) = place.address {
+                texts.add_instruction(dso, address, &read.text(Field::HeatAssembly)?);
+            }
         }
     }
     Ok(texts)

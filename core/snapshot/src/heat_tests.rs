@@ -1,6 +1,7 @@
 //! What links tell of where in functions samples ended: what the recording says, or nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::num::NonZeroU32;
 
 use perftab_names::FunctionId;
@@ -41,8 +42,10 @@ fn describe(symbols: &Symbols, hot: HotLines) -> DescribedHeat {
     };
     let lines = hot.lines.iter().map(|(line, heat)| format!("{} {heat:?}", at(*line)));
     let instructions = hot.instructions.iter();
-    let instructions =
-        instructions.map(|it| format!("{:x} {} {:?}", it.address, at(it.line), it.heat));
+    let instructions = instructions.map(|it| {
+        let inlined = it.inlined.and_then(|id| symbols.function(id).name);
+        format!("{:x} {} {inlined:?} {:?}", it.address, at(it.line), it.heat)
+    });
     DescribedHeat {
         own: hot.own_code,
         lines: lines.collect(),
@@ -92,12 +95,8 @@ fn a_whole_link_tells_what_the_recording_does() {
                 let query = Query { event, inlines, ..Query::default() };
                 let wanted = of_made(&made, &query, &function);
                 let found = of_link(&link, &query, &function);
-                // Merged, a function that is also inlined elsewhere has a part of what is told.
-                let is_part = found.as_ref().is_some_and(|it| it.left_out[0].samples > 0);
-                if inlines == Inlines::Shown || !is_part {
-                    assert_eq!(found, wanted, "{seed} {function:?} {query:?}");
-                    compared += usize::from(found.is_some());
-                }
+                assert_eq!(found, wanted, "{seed} {function:?} {query:?}");
+                compared += usize::from(found.is_some());
                 assert_eq!(of_link(&again, &query, &function), found, "{seed} {function:?}");
             }
         }
@@ -110,13 +109,22 @@ fn a_link_of_what_is_shown_tells_of_that() {
     let mut compared = 0;
     for seed in 1..8 {
         let made = random_profile(seed, 200);
-        let query = Query { processes: vec![7, 8], ..Query::default() };
-        let options = ShareOptions { query: Some(query.clone()), ..ShareOptions::default() };
-        let link = share(&made, &options);
-        for function in functions(&link) {
-            let found = of_link(&link, &Query::default(), &function);
-            assert_eq!(found, of_made(&made, &query, &function), "{seed} {function:?}");
-            compared += usize::from(found.is_some());
+        for inlines in [Inlines::Shown, Inlines::Merged] {
+            let query = Query { processes: vec![7, 8], inlines, ..Query::default() };
+            let options = ShareOptions { query: Some(query.clone()), ..ShareOptions::default() };
+            let link = share(&made, &options);
+            for function in functions(&link) {
+                let all = Query { inlines, ..Query::default() };
+                let found = of_link(&link, &all, &function);
+                let wanted = of_made(&made, &query, &function);
+                if inlines == Inlines::Shown {
+                    assert_eq!(found, wanted, "{seed} {function:?}");
+                }
+                // Merged, the link has no inlined functions, so it cannot name them.
+                let lines = |heat: &Option<DescribedHeat>| heat.as_ref().map(|it| it.lines.clone());
+                assert_eq!(lines(&found), lines(&wanted), "{seed} {function:?}");
+                compared += usize::from(found.is_some());
+            }
         }
     }
     assert!(compared > 30, "{compared} compared");
@@ -271,7 +279,8 @@ fn made_places(made: &RandomProfile) -> Vec<String> {
                 places.push(format!("{} {address:x} {text}", name(dso)));
             }
             let line = place.line.expect("lines are told");
-            if let (Some(file), Some(number)) = (line.file, line.line) {
+            for line in iter::once(line).chain(place.origin.map(|origin| origin.line)) {
+                let (Some(file), Some(number)) = (line.file, line.line) else { continue };
                 let path = link.symbols.file(file);
                 let own = made.facts.texts.lines();
                 let mut own = own
@@ -331,14 +340,59 @@ fn texts_that_are_missing_or_cut_are_refused() {
     let made = random_profile(3, 200);
     let options = ShareOptions { privacy: Privacy::everything(), ..ShareOptions::default() };
     let payload = encode(&made.contents(), &options).expect("it fits").payload;
-    for field in [Field::HeatSource, Field::HeatAssembly] {
-        let mut streams = container::unpack(&payload).expect("it is whole");
+    // Lines of inlined functions are told with these functions, unless they are merged into others.
+    let merged = Some(Query { inlines: Inlines::Merged, ..Query::default() });
+    let merged = encode(&made.contents(), &ShareOptions { query: merged, ..options })
+        .expect("it fits")
+        .payload;
+    for (field, payload) in [
+        (Field::HeatSource, &payload),
+        (Field::HeatAssembly, &payload),
+        (Field::HeatOriginSource, &merged),
+    ] {
+        let mut streams = container::unpack(payload).expect("it is whole");
         let half = streams.get(field).len() / 2;
-        assert!(half > 100, "{field:?}");
+        assert!(half > 20, "{field:?}");
         streams.get_mut(field).truncate(half);
         assert!(decode(&deflated(&streams)).is_err(), "{field:?}");
         streams.get_mut(field).clear();
         assert!(decode(&deflated(&streams)).is_ok(), "{field:?}");
+    }
+}
+
+/// A link of before: its readers have the lines of calls that are inlined, and no others.
+#[test]
+fn without_what_code_was_made_of_a_link_opens_and_tells_lines_of_the_function() {
+    let made = random_profile(3, 200);
+    let payload = encode(&made.contents(), &ShareOptions::default()).expect("it fits").payload;
+    let streams = container::unpack(&payload).expect("it is whole");
+    let mut before = streams.clone();
+    for field in [Field::HeatOrigins, Field::HeatOriginFiles, Field::HeatOriginLines] {
+        assert!(!streams.get(field).is_empty(), "{field:?}");
+        before.get_mut(field).clear();
+    }
+    let link = decode(&deflated(&before)).expect("it opens");
+    let mut differ = 0;
+    for function in functions(&link) {
+        let query = Query::default();
+        let wanted = of_made(&made, &query, &function);
+        assert_eq!(of_link(&link, &query, &function), wanted, "{function:?}");
+        let merged = Query { inlines: Inlines::Merged, ..query };
+        let Some(found) = of_link(&link, &merged, &function) else { continue };
+        let wanted = of_made(&made, &merged, &function).expect("it has samples");
+        assert_eq!(found.own, wanted.own, "{function:?}");
+        differ += usize::from(found != wanted);
+    }
+    assert!(differ > 0);
+    // Whatever the numbers: they stand for what is there, or the link is refused.
+    for (field, number) in [(Field::HeatOrigins, 3 + 1), (Field::HeatOriginFiles, 127)] {
+        let mut hostile = streams.clone();
+        let numbers = hostile.get_mut(field);
+        let at = numbers.iter().position(|byte| (4..128).contains(byte)).unwrap_or_default();
+        numbers[at] = number;
+        assert!(matches!(decode(&deflated(&hostile)), Err(SnapshotError::Invalid { .. })));
+        hostile.get_mut(field).truncate(1);
+        assert!(decode(&deflated(&hostile)).is_err(), "{field:?} is cut");
     }
 }
 

@@ -36,6 +36,7 @@ mod hostile_tests;
 mod inside;
 mod marks;
 mod options;
+mod origins;
 mod packed;
 mod privacy;
 #[cfg(test)]

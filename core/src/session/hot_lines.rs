@@ -84,10 +84,12 @@ pub struct HotInstruction {
     /// Where it is: file offset of user code, address at run time of the kernel and of code without
     /// a file. A step may show calls here; theirs is one less than what they return to.
     pub address: HexAddress,
-    /// The line of the function that it is of; null if that is not known.
+    /// The line of the function that it is of; where inlining is merged, the one that it was made of. Null if it is not known.
     pub line: Option<u32>,
     /// Its place among the lines; null if it is left out there.
     pub line_row: Option<u32>,
+    /// What the function is called that is inlined there, where inlining is merged; null for none.
+    pub inlined_function: Option<String>,
     /// Samples that ended there.
     #[serde(serialize_with = "serialize_weight")]
     pub samples: u64,
@@ -209,6 +211,7 @@ impl Session {
             address: HexAddress(row.address),
             line: row.line.line.map(NonZeroU32::get),
             line_row: row_of.get(&row.line).copied(),
+            inlined_function: row.inlined.and_then(|id| self.symbols.function(id).name).map(shown),
             samples: row.heat.all.samples,
             weight: row.heat.all.weight,
             inlined: Amount::of(row.heat.inlined),

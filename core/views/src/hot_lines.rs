@@ -2,7 +2,8 @@
 //!
 //! What counts is what [`sandwich`](super::sandwich) calls the function's own code: what ended in it or
 //! in what is inlined into it. A sample that ended in an inlined body stands at the line of the function
-//! that the body was inlined at.
+//! that the body was inlined at; where inlining is merged, at the line that its instruction was made of,
+//! as with disassemblers.
 //!
 //! Steps act as they do on the tree, since where a sample ends in it decides whether it counts. A sample
 //! that a step moved here from what the function called stands at the call: at the innermost frame of
@@ -53,10 +54,38 @@ pub struct Instruction {
     pub dso: DsoId,
     /// As [`perftab_profile::Frame::address`]; of a call one less than what it returns to.
     pub address: u64,
-    /// The line of the function that it is of.
+    /// The line of the function that it is of; where inlining is merged, the one that it was made of.
     pub line: SourceLine,
+    /// The function that is inlined there, where inlining is merged.
+    pub inlined: Option<FunctionId>,
     /// How much.
     pub heat: Heat,
+}
+
+/// What an instruction was made of, in the code of a function as the linker knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin {
+    /// The innermost function that is inlined there; `None` for the function's own, and where it has no name.
+    pub inlined: Option<FunctionId>,
+    /// Its line.
+    pub line: SourceLine,
+}
+
+impl Origin {
+    /// By the innermost level of a frame.
+    pub fn of(symbols: &Symbols, frame: FrameId) -> Self {
+        let levels = symbols.levels(frame);
+        let innermost = levels.last();
+        let line = innermost.map(SourceLine::of).unwrap_or_default();
+        Self { inlined: innermost.filter(|_| levels.len() > 1).map(|level| level.function), line }
+    }
+}
+
+impl SourceLine {
+    /// Where a level of a frame is.
+    pub fn of(level: &Level) -> Self {
+        Self { file: level.file, line: level.line }
+    }
 }
 
 /// What ended at a place.
@@ -100,6 +129,8 @@ pub struct KnownPlace {
     pub line: Option<SourceLine>,
     /// Whether its samples ended in what is inlined there.
     pub is_inlined: bool,
+    /// What its code was made of; `None` if the function is inlined there itself, and if that is not told.
+    pub origin: Option<Origin>,
     /// By event.
     pub sums: Vec<Sum>,
 }
@@ -123,7 +154,10 @@ impl KnownHeat {
     /// Source files of all places.
     pub fn files(&self) -> impl Iterator<Item = FileId> + '_ {
         let places = self.0.values().flat_map(|function| &function.places);
-        places.filter_map(|place| place.line?.file)
+        places.flat_map(|place| {
+            let lines = [place.line, place.origin.map(|origin| origin.line)];
+            lines.into_iter().filter_map(|line| line?.file)
+        })
     }
 
     /// What it tells of a query: of one of these functions, if none of its samples was taken away and
@@ -134,22 +168,57 @@ impl KnownHeat {
         symbols: &Symbols,
         query: &Query,
         (set, own_code): (&FunctionSet, Sum),
-    ) -> impl Iterator<Item = (DsoId, &KnownPlace, Sum)> {
-        let events = profile.event_set(query.event);
-        let sum = move |sums: &[Sum]| {
-            let mut all = Sum::default();
-            let sums = (0..=u16::MAX).zip(sums).filter(|&(event, _)| events.has(event));
-            sums.for_each(|(_, sum)| all.add(*sum));
-            all
-        };
+    ) -> Vec<ToldPlace> {
         let mut known = set.iter().filter_map(|id| Some((symbols.function(id).dso, self.get(id)?)));
         let known = known.next().filter(|_| known.next().is_none() && query.steps.is_empty());
-        let known = known.filter(|(_, known)| sum(&known.own_code) == own_code);
-        let places = known
-            .into_iter()
-            .flat_map(|(dso, known)| known.places.iter().map(move |place| (dso, place)));
-        places.map(move |(dso, place)| (dso, place, sum(&place.sums)))
+        let Some((dso, known)) = known else { return Vec::new() };
+        let events = profile.event_set(query.event);
+        let sum = |sums: &[Sum]| {
+            let sums = (0..=u16::MAX).zip(sums).filter(|&(event, _)| events.has(event));
+            sum_of(sums.map(|(_, sum)| *sum))
+        };
+        let told = |place: &KnownPlace, line, inlined| {
+            let &KnownPlace { address, is_inlined, .. } = place;
+            ToldPlace { dso, address, line, inlined, is_inlined, sum: sum(&place.sums) }
+        };
+        if query.inlines == Inlines::Merged {
+            // Without the places where the function is inlined itself.
+            let own = known.places.iter().filter_map(|place| Some((place, place.origin?)));
+            let own = own.map(|(place, Origin { inlined, line })| ToldPlace {
+                is_inlined: false,
+                ..told(place, Some(line), inlined)
+            });
+            let own: Vec<ToldPlace> = own.collect();
+            if sum_of(own.iter().map(|place| place.sum)) == own_code {
+                return own;
+            }
+        }
+        if sum(&known.own_code) != own_code {
+            return Vec::new();
+        }
+        let is_shown = query.inlines == Inlines::Shown;
+        let places = known.places.iter().map(|place| ToldPlace {
+            is_inlined: place.is_inlined && is_shown,
+            ..told(place, place.line, None)
+        });
+        places.collect()
     }
+}
+
+/// A place of a link as a query shows it.
+struct ToldPlace {
+    dso: DsoId,
+    address: Option<u64>,
+    line: Option<SourceLine>,
+    inlined: Option<FunctionId>,
+    is_inlined: bool,
+    sum: Sum,
+}
+
+fn sum_of(sums: impl Iterator<Item = Sum>) -> Sum {
+    let mut all = Sum::default();
+    sums.for_each(|sum| all.add(sum));
+    all
 }
 
 /// Sums up one function of a query. `known` is what a link tells, `tree` is the query's tree of
@@ -171,37 +240,46 @@ pub fn hot_lines(
     let is_code = |id| profile.dsos.get(symbols.function(id).dso).kind != DsoKind::Pseudo;
     set.iter().any(is_code).then_some(())?;
     let mut lines: Map<SourceLine, Heat> = Map::new();
-    let mut instructions: Map<(DsoId, u64, SourceLine), Heat> = Map::new();
+    let mut instructions: Map<(DsoId, u64, Origin), Heat> = Map::new();
     let mut placed = Sum::default();
     for ((end, stack), sum) in ended(profile, query, ends, &is_own_code) {
         let is_it = |id| set.has(Label::Function(id));
         let place = place_in(profile, symbols, query.inlines, is_it, stack);
         let Some((frame, level)) = place else { continue };
         let is_inlined = !set.has(tree.label(end));
-        let line = SourceLine { file: level.file, line: level.line };
+        let origin = match query.inlines {
+            Inlines::Shown => Origin { inlined: None, line: SourceLine::of(level) },
+            Inlines::Merged => Origin::of(symbols, frame),
+        };
         let Frame { dso, address } = profile.frames.get(frame);
-        lines.entry(line).or_default().add(sum, is_inlined);
-        instructions.entry((dso, address, line)).or_default().add(sum, is_inlined);
+        lines.entry(origin.line).or_default().add(sum, is_inlined);
+        instructions.entry((dso, address, origin)).or_default().add(sum, is_inlined);
         placed.add(sum);
     }
     let mut left_out = own_code.without(placed);
     let mut instructions_left_out = left_out;
-    for (dso, place, sum) in known.of(profile, symbols, query, (&set, left_out)) {
-        let is_inlined = place.is_inlined && query.inlines == Inlines::Shown;
+    for place in known.of(profile, symbols, query, (&set, left_out)) {
+        let ToldPlace { dso, address, line, inlined, is_inlined, sum } = place;
         if sum == Sum::default() {
             continue;
         }
-        if let Some(line) = place.line {
+        if let Some(line) = line {
             lines.entry(line).or_default().add(sum, is_inlined);
             left_out = left_out.without(sum);
         }
-        if let Some(address) = place.address {
-            let line = place.line.unwrap_or_default();
-            instructions.entry((dso, address, line)).or_default().add(sum, is_inlined);
+        if let Some(address) = address {
+            let origin = Origin { inlined, line: line.unwrap_or_default() };
+            instructions.entry((dso, address, origin)).or_default().add(sum, is_inlined);
             instructions_left_out = instructions_left_out.without(sum);
         }
     }
-    let instruction = |((dso, address, line), heat)| Instruction { dso, address, line, heat };
+    let instruction = |((dso, address, Origin { inlined, line }), heat)| Instruction {
+        dso,
+        address,
+        line,
+        inlined,
+        heat,
+    };
     Some(HotLines {
         own_code,
         lines: lines.into_iter().collect(),

@@ -106,14 +106,23 @@ fn a_sample_stands_at_the_line_of_the_function_that_is_asked_for() {
 }
 
 #[test]
-fn inlined_functions_that_are_merged_have_no_lines_of_their_own() {
+fn where_inlining_is_merged_lines_are_those_that_instructions_were_made_of() {
     let stacks = stacks_with_lines();
     let merged = Query { inlines: Inlines::Merged, ..ungrouped() };
     let check = |name: &str, expected: &str| {
         assert_eq!(text(&stacks, &merged, name), lines(expected), "{name}");
     };
-    check("A", "10: 6 (0)\n20: 2 (0)\n30: 3 (0)");
+    check("A", "10: 6 (0)\n21: 2 (0)\n32: 3 (0)");
     assert_eq!(text(&stacks, &merged, "H"), "nothing");
+    let hot = hot(&stacks, &merged, &function(&stacks, "A")).expect("A has samples");
+    let labels = Labels::new(&stacks.profile, &stacks.symbols);
+    let by_line = hot.instructions.iter().map(|row| {
+        let inlined = row.inlined.map(|id| labels.function_text(id));
+        (row.line.line.map_or(0, NonZeroU32::get), inlined)
+    });
+    let by_line: BTreeMap<_, _> = by_line.collect();
+    let of = |name: &str| Some(name.to_owned());
+    assert_eq!(by_line, BTreeMap::from([(10, None), (21, of("H")), (32, of("I"))]));
 }
 
 #[test]

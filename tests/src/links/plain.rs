@@ -15,6 +15,7 @@ use perftab_names::{FileId, FunctionId};
 use perftab_profile::{DsoKind, Identity};
 use perftab_snapshot::Snapshot;
 use perftab_views::call_tree::Label;
+use perftab_views::hot_lines::{Origin, SourceLine};
 
 use super::Calls;
 
@@ -69,8 +70,15 @@ impl Plain {
                 let address = place.address.unwrap_or_default();
                 self.number(address.wrapping_sub(before));
                 before = address;
-                let line = place.line.and_then(|at| at.line);
-                self.number(line.map_or(0, |line| line.get().into()));
+                let number = |line: SourceLine| line.line.map_or(0, |line| line.get().into());
+                self.number(place.line.map_or(0, number));
+                match place.origin {
+                    Some(Origin { inlined: Some(function), line }) => {
+                        self.number(numbers.get(&function).map_or(0, |number| number + 1));
+                        self.number(number(line));
+                    }
+                    Some(_) | None => self.number(0),
+                }
                 place.sums.iter().for_each(|sum| self.number(sum.samples));
             }
         }

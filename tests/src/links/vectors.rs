@@ -8,6 +8,7 @@ use perftab_profile::Event;
 use perftab_snapshot::Snapshot;
 use perftab_views::Query;
 use perftab_views::call_tree::CallTree;
+use perftab_views::hot_lines::Origin;
 use perftab_views::label::Labels;
 use perftab_views::weights::Sum;
 
@@ -65,9 +66,15 @@ fn places(opened: &Snapshot) -> Vec<String> {
             let (line, address) = (line.line.map_or(0, |it| it.get()), place.address.unwrap_or(0));
             let (name, sum) = (labels.function_text(id), place.sums[0]);
             let inlined = if place.is_inlined { " inlined" } else { "" };
+            let origin = place.origin.map_or(String::new(), |Origin { inlined, line }| {
+                let file = line.file.map_or("-", |file| symbols.file(file));
+                let name = inlined.map_or("itself".to_owned(), |id| labels.function_text(id));
+                format!(" of {name}: {file} {}", line.line.map_or(0, |it| it.get()))
+            });
             let Sum { samples, weight } = sum;
-            let place_text =
-                format!("place {name}: {file} {line} {address:x} {samples} {weight}{inlined}");
+            let place_text = format!(
+                "place {name}: {file} {line} {address:x} {samples} {weight}{inlined}{origin}"
+            );
             let source = facts.texts.line(place.line.unwrap_or_default());
             let assembly = facts.texts.instruction(dso, address);
             let texts =

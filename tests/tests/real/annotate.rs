@@ -6,6 +6,8 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use perftab_core::session::Session;
+use perftab_core::{DsoRef, FunctionRef, Inlines, Query};
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::program::is_installed;
@@ -477,6 +479,24 @@ fn lines_of_inlined_code_are_those_of_perf() {
     let ours = perftab_at(&recorded.folder, &arguments).ended().expect("it runs").stdout;
     let whole = format!("\n  {}:3\n", source.display());
     assert!(String::from_utf8_lossy(&ours).contains(&whole), "{whole}");
+    // A link of it says the same of the function, with what stands there, and what is inlined.
+    let (payload, _) = recorded.payload(&["--include", "source"]);
+    let mut link = Session::from_snapshot(&payload).expect("it opens");
+    let (_, dso) =
+        link.profile().dsos.iter().find(|(_, dso)| dso.name() == "inlined").expect("it ran");
+    let main = FunctionRef { dso: DsoRef::of(dso), name: Some("main".to_owned()), address: None };
+    let merged = Query { inlines: Inlines::Merged, ..Query::default() };
+    let hot = link.hot_lines(&merged, &main).expect("it tells of it");
+    let lines =
+        hot.lines.iter().filter_map(|row| Some((format!("inlined.c:{}", row.line?), row.samples)));
+    assert_eq!(lines.collect::<BTreeMap<_, _>>(), wanted);
+    let hottest = hot.lines.iter().max_by_key(|row| row.weight).and_then(|row| row.text.as_deref());
+    let told = ["while (left > 0)", "left--;"].map(Some);
+    assert!(told.contains(&hottest), "{hottest:?}");
+    let (of_spin, own): (Vec<_>, Vec<_>) =
+        hot.instructions.iter().partition(|row| row.inlined_function.as_deref() == Some("spin"));
+    assert!(of_spin.iter().all(|row| row.line < Some(7)), "{of_spin:?}");
+    assert!(own.iter().all(|row| row.line > Some(6)), "{own:?}");
 }
 
 #[test]

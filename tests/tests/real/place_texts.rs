@@ -37,13 +37,19 @@ impl RecordedProgram {
 
     /// A link that is asked for this, opened, and what was said.
     fn link(&self, arguments: &[&str]) -> (Snapshot, String) {
+        let (payload, said) = self.payload(arguments);
+        (decode(&payload).expect("it opens"), said)
+    }
+
+    /// What the link has behind its `#`.
+    pub fn payload(&self, arguments: &[&str]) -> (String, String) {
         let arguments = [&["share", "perf.data"], arguments].concat();
         let output = perftab_at(&self.folder, &arguments).ended().expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{said}");
         let link = String::from_utf8(output.stdout).expect("text");
         let (_, payload) = link.trim().split_once('#').expect("a payload");
-        (decode(payload).expect("it opens"), said)
+        (payload.to_owned(), said)
     }
 }
 

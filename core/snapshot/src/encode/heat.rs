@@ -14,7 +14,7 @@ use perftab_names::{FunctionId, Provenance, Symbols};
 use perftab_profile::{DsoId, Frame, FrameId};
 use perftab_views::Query;
 use perftab_views::call_tree::Label;
-use perftab_views::hot_lines::{SourceLine, place_in};
+use perftab_views::hot_lines::{KnownPlace, Origin, SourceLine, place_in};
 use perftab_views::place_texts::TextCheck;
 use perftab_views::weights::Sum;
 
@@ -23,6 +23,7 @@ use super::dsos::Tables;
 use super::sums::Unit;
 use super::texts::RedactedText;
 use crate::fields::{Field, Writer, zigzag};
+use crate::origins::{self, Origins};
 use crate::selection::Selection;
 use crate::tree::Tree;
 use crate::{
@@ -72,7 +73,7 @@ pub struct HotPlace {
     pub dso: DsoId,
     /// As [`Frame::address`]: of a call one less than what it returns to.
     pub address: u64,
-    /// What it was made of.
+    /// What it was made of, or where that was inlined.
     pub line: SourceLine,
 }
 
@@ -80,12 +81,17 @@ impl Heat {
     /// Each place once, in order.
     pub fn places(&self, contents: &Contents<'_>) -> Vec<HotPlace> {
         let Contents { profile, symbols, .. } = *contents;
-        let place = |(cell, _): &(Cell, Sum)| {
+        let places = self.cells.iter().flat_map(|(cell, _)| {
             let Frame { dso, address } = profile.frames.get(cell.frame);
-            let line = line_in(symbols, cell.frame, self.functions[cell.function as usize]);
-            HotPlace { dso, address, line: line.unwrap_or_default() }
-        };
-        let mut places: Vec<HotPlace> = self.cells.iter().map(place).collect();
+            let function = self.functions[cell.function as usize];
+            let line = line_in(symbols, cell.frame, function).unwrap_or_default();
+            let origin = origin_in(symbols, cell.frame, function).map(|origin| origin.line);
+            [Some(line), origin.filter(|origin| *origin != line)]
+                .into_iter()
+                .flatten()
+                .map(move |line| HotPlace { dso, address, line })
+        });
+        let mut places: Vec<HotPlace> = places.collect();
         sort(&mut places);
         places.dedup();
         places
@@ -95,7 +101,13 @@ impl Heat {
 /// The line at which a frame is in a function.
 fn line_in(symbols: &Symbols, frame: FrameId, function: FunctionId) -> Option<SourceLine> {
     let level = symbols.levels(frame).iter().find(|level| level.function == function)?;
-    Some(SourceLine { file: level.file, line: level.line })
+    Some(SourceLine::of(level))
+}
+
+/// What a frame was made of, in a function that is not inlined there.
+fn origin_in(symbols: &Symbols, frame: FrameId, function: FunctionId) -> Option<Origin> {
+    let outermost = symbols.levels(frame).first()?;
+    (outermost.function == function).then(|| Origin::of(symbols, frame))
 }
 
 impl Heat {
@@ -179,20 +191,42 @@ struct HotFunction<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Place<'a> {
     address: Option<u64>,
-    /// 0 is a line that is not known.
-    line: Option<(Option<Text<'a>>, u32)>,
+    line: Option<Line<'a>>,
     is_inlined: bool,
-    /// What stands at the line.
-    source: Option<Text<'a>>,
-    /// What speaks for that.
-    check: TextCheck,
+    /// Where the function is not inlined itself.
+    origin: Option<ToldOrigin<'a>>,
     /// What stands at the address.
     assembly: Option<Text<'a>>,
 }
 
+/// What code was made of, as far as it is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum ToldOrigin<'a> {
+    /// Of the line of the place.
+    Own,
+    /// Of another function's, whose number is 0 if it is not told.
+    Inlined(u64, Line<'a>),
+}
+
+/// A line as far as it is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Line<'a> {
+    file: Option<Text<'a>>,
+    /// 0 is one that is not known.
+    number: u32,
+    /// What stands there.
+    source: Option<Text<'a>>,
+    /// What speaks for that.
+    check: TextCheck,
+}
+
 impl<'a> Place<'a> {
-    fn file(&self) -> Option<Text<'a>> {
-        self.line.and_then(|(file, _)| file)
+    /// The line of what is inlined there.
+    fn inlined_line(&self) -> Option<Line<'a>> {
+        match self.origin {
+            Some(ToldOrigin::Inlined(_, line)) => Some(line),
+            Some(ToldOrigin::Own) | None => None,
+        }
     }
 }
 
@@ -271,8 +305,9 @@ impl<'a> Body<'_, 'a> {
             if own.iter().all(|sum| *sum == Sum::default()) || self.texts.function(id).is_none() {
                 continue;
             }
-            let mut places = self.places_of_cells(id, cells, &kept);
-            self.add_known(id, own, &mut places);
+            let codes = &tables.codes;
+            let mut places = self.places_of_cells((id, codes), cells, &kept);
+            self.add_known((id, codes), own, &mut places);
             let mut sum_of_places = vec![Sum::default(); own.len()];
             for sums in places.values() {
                 sum_of_places.iter_mut().zip(sums).for_each(|(all, sum)| all.add(*sum));
@@ -287,7 +322,7 @@ impl<'a> Body<'_, 'a> {
 
     fn places_of_cells(
         &self,
-        id: FunctionId,
+        (id, codes): (FunctionId, &Map<FunctionId, u64>),
         cells: &[(Cell, Sum)],
         kept: &SelectedCode,
     ) -> Map<Place<'a>, Vec<Sum>> {
@@ -297,7 +332,10 @@ impl<'a> Body<'_, 'a> {
             let line = line_in(symbols, cell.frame, id);
             let is_inlined = self.tree.nodes[cell.node as usize].label.function() != Some(id);
             let Frame { dso, address } = profile.frames.get(cell.frame);
-            let place = self.place(dso, Some(address), line, is_inlined);
+            let origin = origin_in(symbols, cell.frame, id);
+            let known =
+                KnownPlace { address: Some(address), line, is_inlined, origin, sums: Vec::new() };
+            let place = self.place(dso, &known, codes);
             let sums = places.entry(place).or_insert_with(|| vec![Sum::default(); kept.events]);
             sums[usize::from(cell.event)].add(sum);
         }
@@ -305,43 +343,56 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// What an earlier snapshot told of a function, if that is all of it.
-    fn add_known(&self, id: FunctionId, own: &[Sum], places: &mut Map<Place<'a>, Vec<Sum>>) {
+    fn add_known(
+        &self,
+        (id, codes): (FunctionId, &Map<FunctionId, u64>),
+        own: &[Sum],
+        places: &mut Map<Place<'a>, Vec<Sum>>,
+    ) {
         let Some(known) = self.contents.facts.heat.get(id) else { return };
         if !places.is_empty() || known.own_code != own {
             return;
         }
         let dso = self.contents.symbols.function(id).dso;
         for known in &known.places {
-            let place = self.place(dso, known.address, known.line, known.is_inlined);
+            let place = self.place(dso, known, codes);
             let sums = places.entry(place).or_insert_with(|| vec![Sum::default(); own.len()]);
             sums.iter_mut().zip(&known.sums).for_each(|(sum, more)| sum.add(*more));
         }
     }
 
     /// A place as far as it may be told.
-    fn place(
-        &self,
-        dso: DsoId,
-        address: Option<u64>,
-        line: Option<SourceLine>,
-        is_inlined: bool,
-    ) -> Place<'a> {
+    fn place(&self, dso: DsoId, known: &KnownPlace, codes: &Map<FunctionId, u64>) -> Place<'a> {
         let privacy = &self.options.privacy;
-        let address = address.filter(|_| privacy.addresses == Disclosure::Included);
-        let line = line.filter(|_| privacy.files == Disclosure::Included);
-        let redacted = |at: SourceLine| {
-            let file = at.file.and_then(|file| self.texts.file(file)).map(Text);
-            (file.filter(|file| !file.0.text().is_empty()), at.line.map_or(0, NonZeroU32::get))
+        let tells_lines = privacy.files == Disclosure::Included;
+        let address = known.address.filter(|_| privacy.addresses == Disclosure::Included);
+        let line = known.line.filter(|_| tells_lines);
+        let told = |origin: Origin| {
+            if origin.inlined.is_none() && Some(origin.line) == line {
+                return ToldOrigin::Own;
+            }
+            let function = origin.inlined.and_then(|id| codes.get(&id));
+            ToldOrigin::Inlined(function.copied().unwrap_or_default(), self.line(origin.line))
         };
-        let source = line.and_then(|at| self.texts.line(at)).map(Text);
-        let file = line.and_then(|at| at.file).filter(|_| source.is_some());
         Place {
             address,
-            line: line.map(redacted),
-            is_inlined,
-            source,
-            check: file.map_or(TextCheck::Unknown, |file| self.contents.facts.texts.check(file)),
+            line: line.map(|line| self.line(line)),
+            is_inlined: known.is_inlined,
+            origin: known.origin.filter(|_| tells_lines).map(told),
             assembly: address.and_then(|at| self.texts.instruction(dso, at)).map(Text),
+        }
+    }
+
+    /// A line as far as it may be told.
+    fn line(&self, at: SourceLine) -> Line<'a> {
+        let source = self.texts.line(at).map(Text);
+        let file = at.file.and_then(|file| self.texts.file(file)).map(Text);
+        let checked = at.file.filter(|_| source.is_some());
+        Line {
+            file: file.filter(|file| !file.0.text().is_empty()),
+            number: at.line.map_or(0, NonZeroU32::get),
+            source,
+            check: checked.map_or(TextCheck::Unknown, |file| self.contents.facts.texts.check(file)),
         }
     }
 
@@ -366,29 +417,25 @@ impl<'a> Body<'_, 'a> {
             out.number(Field::HeatFunctions, hot.places.len() as u64);
             code = hot.code;
         }
-        let mut files: Map<Text<'a>, u64> = Map::new();
+        let mut files = Files::default();
         let (mut address, mut line) = (0u64, 0);
         for (place, _) in places() {
-            let file = place.file().filter(|_| has_lines).map_or(0, |file| {
-                let next = files.len() as u64 + 1;
-                *files.entry(file).or_insert_with(|| {
-                    out.text(Field::HeatFiles, file.0);
-                    next
-                })
-            });
+            let own = place.line.filter(|_| has_lines);
+            let file = files.number(&mut out, own);
             out.number(Field::HeatPlaces, file << 1 | u64::from(place.is_inlined));
             if let Some(own) = place.address.filter(|_| has_addresses) {
                 out.number(Field::HeatAddresses, zigzag(own.wrapping_sub(address) as i64));
                 address = own;
             }
-            if let Some((_, own)) = place.line.filter(|_| has_lines) {
-                out.number(Field::HeatLines, zigzag(i64::from(own) - line));
-                line = i64::from(own);
+            if let Some(Line { number, .. }) = own {
+                out.number(Field::HeatLines, zigzag(i64::from(number) - line));
+                line = i64::from(number);
             }
         }
         if has_lines {
-            let files = files.keys().copied();
-            self.write_source(&mut out, files, places().map(|(place, _)| place));
+            write_origins(&mut out, &in_order, &mut files);
+            let files = files.0.keys().copied();
+            write_source(&mut out, files, places().map(|(place, _)| place));
         }
         if has_addresses && places().any(|(place, _)| place.assembly.is_some()) {
             for (place, _) in places() {
@@ -405,48 +452,89 @@ impl<'a> Body<'_, 'a> {
         }
         out
     }
+}
 
-    /// Writes what stands at each line, once, and what speaks for it by file. Files that are called the same once folders
-    /// are left out are one to readers: where they differ nothing is said, and the least of what speaks for them.
-    fn write_source<'p>(
-        &self,
-        out: &mut Writer<'a>,
-        files: impl Iterator<Item = Text<'a>>,
-        places: impl Iterator<Item = &'p Place<'a>> + Clone,
-    ) where
-        'a: 'p,
-    {
-        let at = |place: &Place<'a>| {
-            let (file, line) = place.line?;
-            Some((file?.0.text(), line)).filter(|_| line != 0)
-        };
-        let mut standing: Map<(&str, u32), Option<Text<'a>>> = Map::new();
-        for place in places.clone() {
-            let Some(at) = at(place) else { continue };
-            let text = standing.entry(at).or_insert(place.source);
-            *text = text.filter(|_| *text == place.source);
-        }
-        if standing.values().all(Option::is_none) {
-            return;
-        }
-        let mut checks: Map<Text<'a>, TextCheck> = Map::new();
-        for place in places.clone().filter(|place| place.source.is_some()) {
-            let Some(file) = place.file() else { continue };
-            let check = checks.entry(file).or_insert(place.check);
-            *check = place.check.min(*check);
-        }
-        if checks.values().any(|check| *check != TextCheck::Unknown) {
-            for file in files {
-                let check = checks.get(&file).copied().unwrap_or_default();
-                out.byte(Field::HeatChecks, codes::code(&TextCheck::ALL, &check));
-            }
-        }
-        for at in places.filter_map(at) {
-            if let Some(text) = standing.remove(&at) {
-                out.optional_text(Field::HeatSource, text.map(|text| text.0));
-            }
+/// Files of places, in the order in which they come.
+#[derive(Default)]
+struct Files<'a>(Map<Text<'a>, u64>);
+
+impl<'a> Files<'a> {
+    /// 1 + the place of a line's file, which is written when it is new; 0 for none.
+    fn number(&mut self, out: &mut Writer<'a>, line: Option<Line<'a>>) -> u64 {
+        let Some(file) = line.and_then(|line| line.file) else { return 0 };
+        let next = self.0.len() as u64 + 1;
+        *self.0.entry(file).or_insert_with(|| {
+            out.text(Field::HeatFiles, file.0);
+            next
+        })
+    }
+}
+
+/// Writes what the code of places was made of, if anything is inlined in one.
+fn write_origins<'a>(out: &mut Writer<'a>, functions: &[&HotFunction<'a>], files: &mut Files<'a>) {
+    let places = || functions.iter().flat_map(|hot| &hot.places);
+    if places().all(|(place, _)| place.inlined_line().is_none()) {
+        return;
+    }
+    let (mut origins, mut before) = (Origins::default(), 0);
+    for hot in functions {
+        origins.begin_function();
+        for (place, _) in &hot.places {
+            let origin = match place.origin {
+                None => origins::Origin::Untold,
+                Some(ToldOrigin::Own) => origins::Origin::Own,
+                Some(ToldOrigin::Inlined(code, _)) => origins::Origin::Inlined(code),
+            };
+            out.number(Field::HeatOrigins, origins.number(origin, place.is_inlined));
+            let Some(line) = place.inlined_line() else { continue };
+            let file = files.number(out, Some(line));
+            out.number(Field::HeatOriginFiles, file);
+            let number = i64::from(line.number);
+            out.number(Field::HeatOriginLines, zigzag(number - before));
+            before = number;
         }
     }
+}
+
+/// Writes what stands at each line, once, and what speaks for it by file. Files that are called the same once folders
+/// are left out are one to readers: where they differ nothing is said, and the least of what speaks for them.
+fn write_source<'a: 'p, 'p>(
+    out: &mut Writer<'a>,
+    files: impl Iterator<Item = Text<'a>>,
+    places: impl Iterator<Item = &'p Place<'a>> + Clone,
+) {
+    let own = places.clone().filter_map(|place| place.line);
+    let origins = places.filter_map(Place::inlined_line);
+    let lines = || own.clone().chain(origins.clone());
+    let at = |line: &Line<'a>| Some((line.file?.0.text(), line.number)).filter(|at| at.1 != 0);
+    let mut standing: Map<(&str, u32), Option<Text<'a>>> = Map::new();
+    for line in lines() {
+        let Some(at) = at(&line) else { continue };
+        let text = standing.entry(at).or_insert(line.source);
+        *text = text.filter(|_| *text == line.source);
+    }
+    if standing.values().all(Option::is_none) {
+        return;
+    }
+    let mut checks: Map<Text<'a>, TextCheck> = Map::new();
+    for line in lines().filter(|line| line.source.is_some()) {
+        let Some(file) = line.file else { continue };
+        let check = checks.entry(file).or_insert(line.check);
+        *check = line.check.min(*check);
+    }
+    if checks.values().any(|check| *check != TextCheck::Unknown) {
+        for file in files {
+            let check = checks.get(&file).copied().unwrap_or_default();
+            out.byte(Field::HeatChecks, codes::code(&TextCheck::ALL, &check));
+        }
+    }
+    let mut write = |field, line: Line<'a>| {
+        if let Some(text) = at(&line).and_then(|at| standing.remove(&at)) {
+            out.optional_text(field, text.map(|text| text.0));
+        }
+    };
+    own.clone().for_each(|line| write(Field::HeatSource, line));
+    origins.clone().for_each(|line| write(Field::HeatOriginSource, line));
 }
 
 /// What a selection keeps of the own code of functions.

@@ -199,6 +199,8 @@ export function listingOfHot({ self, lines: hotLines, instructions }: HotLines):
     }
   }
   const rows = instructions.map((row) => ({ ...row, of: hotLines[row.lineRow ?? -1] }));
+  const functions = new Numbered<string>();
+  const numberOf = (name: string | null): number => (name === null ? NONE : functions.number(name, () => name));
   return {
     ...finished(files.all, lines),
     whole: self,
@@ -206,11 +208,11 @@ export function listingOfHot({ self, lines: hotLines, instructions }: HotLines):
     samples: Float64Array.from(rows, ({ samples }) => samples),
     weight: Float64Array.from(rows, ({ weight }) => weight),
     file: Uint32Array.from(rows, ({ of }) => fileOf(of?.file ?? null)),
-    inlined: new Uint32Array(rows.length).fill(NONE),
+    inlined: Uint32Array.from(rows, ({ inlinedFunction }) => numberOf(inlinedFunction)),
     line: Uint32Array.from(rows, ({ line }) => line ?? 0),
     goesTo: new Uint32Array(rows.length).fill(NONE),
     jumpsTo: new Uint32Array(rows.length).fill(NONE),
-    functions: [],
+    functions: functions.all,
     ownFile: files.all.length === 0 ? null : 0,
     address: (at) => rows[at]?.address.replace("0x", "") ?? "",
     place: (at) => BigInt(rows[at]?.address ?? 0),
