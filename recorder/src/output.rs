@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -46,36 +46,56 @@ impl std::error::Error for OutputClosed {}
 
 /// Buffered standard output, or a pager in front of it. `print!` would panic where the reader has gone.
 pub struct Results {
-    to: BufWriter<Box<dyn Write>>,
-    /// Behind the buffer: it ends once its input does.
-    pager: Option<Pager>,
+    to: BufWriter<Reader>,
+}
+
+/// Who reads results.
+enum Reader {
+    Stdout(StdoutLock<'static>),
+    Pager(Pager),
+}
+
+impl Write for Reader {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(stdout) => stdout.write(bytes),
+            Self::Pager(pager) => pager.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => stdout.flush(),
+            Self::Pager(pager) => pager.flush(),
+        }
+    }
 }
 
 impl Results {
     /// Locks standard output until dropped.
     pub fn new() -> Self {
-        Self::to(Box::new(io::stdout().lock()), None)
+        Self::to(Reader::Stdout(io::stdout().lock()))
     }
 
     /// The same, but that people on a terminal have a pager.
     pub fn paged() -> Self {
         match io::stdout().is_terminal().then(Pager::start).flatten() {
-            Some((pager, input)) => Self::to(Box::new(input), Some(pager)),
+            Some(pager) => Self::to(Reader::Pager(pager)),
             None => Self::new(),
         }
     }
 
-    fn to(to: Box<dyn Write>, pager: Option<Pager>) -> Self {
-        Self { to: BufWriter::with_capacity(64 << 10, to), pager }
+    fn to(reader: Reader) -> Self {
+        Self { to: BufWriter::with_capacity(64 << 10, reader) }
     }
 
     /// Writes what is left, and waits until a pager has ended.
     pub fn end(mut self) -> io::Result<()> {
         self.flush()?;
-        let Self { to, pager } = self;
-        drop(to);
-        drop(pager);
-        Ok(())
+        match self.to.get_mut() {
+            Reader::Stdout(_) => Ok(()),
+            Reader::Pager(pager) => Self::check(pager.end()),
+        }
     }
 
     fn check<T>(result: io::Result<T>) -> io::Result<T> {

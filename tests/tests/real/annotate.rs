@@ -246,6 +246,12 @@ fn a_terminal_has_a_pager_and_colours() {
     for options in ["--stdio", "--json"] {
         assert!(!on_terminal(options, &[]).contains("paged: "), "{options}");
     }
+    // One that fails before it reads loses nothing; one that has read something has shown what it wanted.
+    for (pager, is_shown) in [("false", true), ("cat >/dev/null; false", false)] {
+        let printed = on_terminal("", &[("PERFTAB_PAGER", pager)]);
+        let rows = printed.matches("# cpu-clock").count();
+        assert_eq!(rows, usize::from(is_shown), "{pager}: {printed}");
+    }
     let plain = on_terminal("--stdio", &[("NO_COLOR", "1")]);
     assert!(plain.contains("# cpu-clock") && !plain.contains("\x1b[31m"), "{plain}");
 }
