@@ -85,7 +85,9 @@ impl Display for OtherSource {
                 )
             }
             Self::Newer => f.write_str("changed after the binary was built"),
-            Self::NotText => f.write_str("no text: it has a zero byte"),
+            Self::NotText => f.write_str(
+                "no text: it has a zero in it, and neither UTF-8 nor UTF-16 with its mark has one",
+            ),
         }
     }
 }
@@ -110,9 +112,39 @@ pub fn check(
             (None, Written::AfterBinaryInNamedPlace) => check = SourceCheck::Place,
         }
     }
-    match check != SourceCheck::Md5 && content.contains(&0) {
+    match check != SourceCheck::Md5 && has_zero(content) {
         true => Err(OtherSource::NotText),
         false => Ok(check),
+    }
+}
+
+/// How the units of UTF-16 stand, where a text begins with the mark of it: editors of Windows write such.
+fn wide_units(content: &[u8]) -> Option<impl Iterator<Item = u16> + '_> {
+    let (of_bytes, rest): (fn([u8; 2]) -> u16, _) = match content {
+        [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
+        [0xfe, 0xff, rest @ ..] => (u16::from_be_bytes, rest),
+        _ => return None,
+    };
+    Some(rest.as_chunks().0.iter().map(move |&unit| of_bytes(unit)))
+}
+
+fn has_zero(content: &[u8]) -> bool {
+    match wide_units(content) {
+        Some(mut units) => units.any(|unit| unit == 0),
+        None => content.contains(&0),
+    }
+}
+
+/// What a source file says, as the page has it, too: UTF-8, or UTF-16 that begins with its mark.
+pub fn text(content: &[u8]) -> String {
+    match wide_units(content) {
+        Some(units) => char::decode_utf16(units)
+            .map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect(),
+        None => {
+            let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+            String::from_utf8_lossy(content).into_owned()
+        }
     }
 }
 
@@ -125,6 +157,30 @@ mod tests {
         0x5d, 0x41, 0x40, 0x2a, 0xbc, 0x4b, 0x2a, 0x76, 0xb9, 0x71, 0x9d, 0x91, 0x10, 0x17, 0xc5,
         0x92,
     ];
+
+    #[test]
+    fn utf_16_with_its_mark_is_text() {
+        let units: Vec<u16> = "int größe; // \u{1f30a}\n".encode_utf16().collect();
+        let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+        let noted = [Noted { md5: None, written: Written::BeforeBinary }];
+        for content in [[&b"\xff\xfe"[..], &little].concat(), [&b"\xfe\xff"[..], &big].concat()] {
+            assert_eq!(check(&content, noted), Ok(SourceCheck::Time));
+            assert_eq!(text(&content), "int größe; // \u{1f30a}\n");
+            // A sum is of the bytes, mark and all.
+            let md5 = Some(<[u8; 16]>::from(Md5::digest(&content)));
+            let noted = [Noted { md5, written: Written::AfterBinary }];
+            assert_eq!(check(&content, noted), Ok(SourceCheck::Md5));
+            // A zero in it is no text, as elsewhere; half a unit at the end is none.
+            let older = [Noted { md5: None, written: Written::BeforeBinary }];
+            assert_eq!(check(&[&content[..], &[0, 0]].concat(), older), Err(OtherSource::NotText));
+            assert_eq!(text(&[&content[..], b"x"].concat()), "int größe; // \u{1f30a}\n");
+        }
+        // Without the mark nothing tells that it is that.
+        assert_eq!(check(&little, noted), Err(OtherSource::NotText));
+        assert_eq!(text(b"\xff\xfe\x00\xd8"), "\u{fffd}");
+        assert_eq!(text(b"\xef\xbb\xbfint\xff"), "int\u{fffd}");
+    }
 
     #[test]
     fn a_sum_decides_and_else_the_time() {

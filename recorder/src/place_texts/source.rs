@@ -295,7 +295,7 @@ struct FoundText {
 
 impl FoundText {
     fn of(bytes: &[u8], check: SourceCheck) -> Self {
-        Self { text: String::from_utf8_lossy(bytes).into_owned(), check, times: None }
+        Self { text: source::text(bytes), check, times: None }
     }
 }
 

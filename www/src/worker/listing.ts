@@ -170,5 +170,15 @@ export async function readSource(file: File, md5: Uint8Array | null, packed: str
   const [bytes] = await Promise.all([file.arrayBuffer(), start(packed)]);
   const content = new Uint8Array(bytes);
   const why = otherSource(content, md5 ?? new Uint8Array()) ?? null;
-  return { why, text: why === null ? new TextDecoder().decode(content) : "" };
+  return { why, text: why === null ? sourceText(content) : "" };
+}
+
+/** As `core/listing` has it: UTF-16 begins with its mark. */
+function sourceText(content: Uint8Array): string {
+  const [first = 0, second = 0] = content;
+  const wide = new Map([
+    [0xfffe, "utf-16le"],
+    [0xfeff, "utf-16be"],
+  ]);
+  return new TextDecoder(wide.get((first << 8) | second)).decode(content);
 }
