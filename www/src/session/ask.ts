@@ -33,14 +33,21 @@ export function ask<Answer>(
  */
 export function answerTo<Answer>(question: () => Asking<Answer> | null): ReadonlySignal<Answer | null> {
   const known = signal<Answer | null>(null);
-  const tell = (answer: Answer | null): void => {
-    known.value = answer;
-  };
-  effect(() => {
-    const asking = question();
-    return asking === null ? tell(null) : ask(asking, tell, () => tell(null));
-  });
+  effect(() =>
+    askIfAny(question(), (answer) => {
+      known.value = answer;
+    }),
+  );
   return known;
+}
+
+/** Asks, and tells null where there is nothing to ask and where that failed. */
+export function askIfAny<Answer>(asking: Asking<Answer> | null, tell: (answer: Answer | null) => void): (() => void) | undefined {
+  if (asking === null) {
+    tell(null);
+    return undefined;
+  }
+  return ask(asking, tell, () => tell(null));
 }
 
 /** Resolves when the answer has been delivered, or none is to be. */

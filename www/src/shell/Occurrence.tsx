@@ -1,11 +1,10 @@
 // On which threads the selection ran, and when: asked of the session while the panel is on the screen, since it goes
 // through all samples.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
-import { ask } from "../session/ask.ts";
+import { useMemo } from "preact/hooks";
 import type { Occurrence, Runners, Subject } from "../session/types.ts";
+import { useAnswer } from "../session/use_answer.ts";
 import { info, namesGeneration, query, session } from "../state/app.ts";
 import { count } from "../state/format.ts";
 import { rangeWords } from "../timeline/words.ts";
@@ -16,26 +15,14 @@ const BINS = 160;
 
 /** What is known of the subject; the former answer stands until the next one is there. */
 export function useOccurrence(subject: Subject | null): Occurrence | null {
-  const asked = useSignal<Subject | null>(null);
-  const known = useSignal<Occurrence | null>(null);
-  useEffect(() => {
-    asked.value = subject;
-  }, [subject?.kind, subject?.id]);
-  useSignalEffect(() => {
-    const [asking, of, about] = [session.value, query.value, asked.value];
+  const about = useMemo(() => subject, [subject?.kind, subject?.id]);
+  return useAnswer(about, (of) => {
+    const [asked, within] = [session.value, query.value];
     void namesGeneration.value;
-    if (asking === null || about === null) {
-      known.value = null;
-      return;
-    }
-    return ask(
-      ({ signal }) => asking.call("occurrence", { query: of, request: { subject: about, bins: BINS } }, { signal }),
-      (answer) => {
-        known.value = answer;
-      },
-    );
-  });
-  return known.value;
+    return asked === null || of === null
+      ? null
+      : ({ signal }) => asked.call("occurrence", { query: within, request: { subject: of, bins: BINS } }, { signal });
+  }).answer;
 }
 
 /** "6 of edge-auth (pid 3377)" */

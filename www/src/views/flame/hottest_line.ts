@@ -1,28 +1,19 @@
 // Where in a function most samples ended: asked of the session once nothing else is, since it goes through all of them.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
-import { ask } from "../../session/ask.ts";
 import { NONE } from "../../session/types.ts";
+import { useAnswer } from "../../session/use_answer.ts";
 import { namesGeneration, query, session } from "../../state/app.ts";
 import { lineWords } from "../sandwich/lines/hot_lines.ts";
 
 /** "tides.c:42"; empty until it is known, and where no line is. */
 export function useHottestLine(functionId: number): string {
-  const asked = useSignal(functionId);
-  const known = useSignal({ functionId: NONE, words: "" });
-  asked.value = functionId;
-  useSignalEffect(() => {
-    const [asking, of, about] = [session.value, query.value, asked.value];
+  const known = useAnswer(functionId, (about) => {
+    const [asked, within] = [session.value, query.value];
     void namesGeneration.value;
-    if (asking === null || about === NONE) {
-      return;
-    }
-    return ask(
-      ({ signal }) => asking.call("hottestLine", { query: of, functionId: about }, { signal }),
-      (line) => {
-        known.value = { functionId: about, words: line === null ? "" : lineWords(line) };
-      },
-    );
+    return asked === null || about === NONE
+      ? null
+      : ({ signal }) => asked.call("hottestLine", { query: within, functionId: about }, { signal });
   });
-  return known.value.functionId === functionId ? known.value.words : "";
+  // That of another function is none of this one's.
+  return known.answer === null || known.of !== functionId ? "" : lineWords(known.answer);
 }
