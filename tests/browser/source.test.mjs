@@ -393,6 +393,14 @@ describe("source and assembly", () => {
     const weightOf = (line) => pieces[0].lineWeight[pieces[0].lineNumber.indexOf(line)] ?? 0;
     const heaviest = Math.max(...Array.from({ length: ends - begins + 1 }, (_, at) => weightOf(begins + at)));
     assert.equal(weightOf(Number(hottest)), heaviest);
+    // Shares are of what is inlined there, and say so.
+    const name = pieces[0].functions.ends.findIndex((_, at) => textAt(pieces[0].functions, at) === "lift_droplet");
+    const inlined = Array.from(pieces[0].starts.keys()).filter((at) => pieces[0].inlined[at] === name);
+    const sumOf = (rows) => rows.reduce((sum, at) => sum + pieces[0].instructionWeight[at], 0);
+    const share = (100 * sumOf(inlined.filter((at) => pieces[0].line[at] === Number(hottest)))) / sumOf(inlined);
+    const words = await near.locator("p").innerText();
+    assert.match(words, /of lift_droplet in rolling_sea$/);
+    assert.ok(Math.abs(Number(/ ([0-9.]+)\s%/.exec(words)[1]) - share) < 0.06, `${words}: ${share}`);
     const own = Array.from(pieces[0].starts.keys()).filter((at) => pieces[0].line[at] === Number(hottest));
     const addresses = own.map((at) => (BigInt(pieces[0].startInFile) + BigInt(pieces[0].starts[at])).toString(16));
     const told = (await cells(instructions)).map(([, address]) => address);
@@ -464,9 +472,13 @@ describe("source and assembly", () => {
       copyFileSync(long, two);
       await tab.dropFromOutside(dirname(one), dirname(two));
       await page.getByRole("note").filter({ hasText: "2 files end like this path" }).waitFor();
+      const isTwo = page.locator(".part-head", { hasText: "not checked, as no MD5 is known: /two/long.c" });
+      await page.getByRole("button", { name: "/one/long.c" }).click();
+      // A choice can be taken back.
+      await page.getByRole("button", { name: "Other file…" }).click();
       await page.getByRole("button", { name: "/two/long.c" }).focus();
       await page.keyboard.press("Enter");
-      await page.locator(".part-head", { hasText: "not checked, as no MD5 is known: /two/long.c" }).waitFor();
+      await isTwo.waitFor();
       for (const [grid, least, last] of [
         [assembly(page), 20_000, "ret"],
         [lines(page), 50_000, "}"],
@@ -556,7 +568,7 @@ describe("source and assembly", () => {
         await page.locator(".file-name", { hasText: "inside.perf.data" }).waitFor();
         await tab.status("inside", "matched");
         await choose(tab, "rolling_sea");
-        await page.locator(".part-head", { hasText: /MD5 in the debug information: the debug information$/ }).waitFor();
+        await page.locator(".part-head", { hasText: "from the debug information, checked against the MD5 there" }).waitFor();
         await isOf(page, tidesSource);
         await tab.close();
       },

@@ -8,16 +8,20 @@ import {
   candidates,
   codeRows,
   columnsOf,
+  hottestLine,
   listingOf,
   listingOfHot,
   movedFolder,
   movedPath,
+  movingFolder,
   placeAmong,
   rowText,
   sourceRows,
 } from "../src/views/source/listing.ts";
+import type { CodeQuestion } from "../src/views/source/read_code.ts";
+import { readCode } from "../src/views/source/read_code.ts";
 import { ranOf, ranWords } from "../src/views/source/ran.ts";
-import { dedented, hottestOf, nearCode } from "../src/views/source/near_code.ts";
+import { dedented, nearCode, ofInlined } from "../src/views/source/near_code.ts";
 
 function column(...texts: string[]): TextColumn {
   let end = 0;
@@ -282,7 +286,7 @@ test("a line has room for its tabs and for letters that are wide", () => {
 });
 
 test("the hottest line has the lines around it, and its instructions in order", () => {
-  const hottest = hottestOf(listing, null);
+  const hottest = hottestLine(listing.lines);
   assert.deepEqual([hottest?.file, hottest?.line, hottest?.weight], [1, 3, 180]);
   const texts = Array.from({ length: 20 }, (_, at) => `text ${at + 1}`);
   const near = nearCode(listing, hottest, texts);
@@ -298,9 +302,13 @@ test("the hottest line has the lines around it, and its instructions in order", 
 
 test("of an inlined function the lines that were inlined count", () => {
   const own = { ...listing, weight: Float64Array.of(500, 20, 10, 0, 0, 0, 0, 0) };
-  assert.equal(hottestOf(own, "swell")?.line, 2);
+  const swell = ofInlined(own, "swell");
+  assert.equal(hottestLine(swell?.lines ?? [])?.line, 2);
+  // Shares are of it, and not of the function that it is inlined into.
+  assert.equal(swell?.whole.weight, 30);
+  assert.deepEqual([...(swell?.weight ?? [])], [0, 20, 10, 0, 0, 0, 0, 0]);
   // Nothing ended in what has this name.
-  assert.equal(hottestOf(own, "foam"), null);
+  assert.equal(ofInlined(own, "foam"), null);
 });
 
 test("of a line of many instructions those with most samples are shown", () => {
@@ -314,14 +322,14 @@ test("of a line of many instructions those with most samples are shown", () => {
     weight: Float64Array.from({ length: count }, (_, at) => (at % 4 === 1 ? 100 + at : 1)),
     lines: [{ file: 0, line: 7, samples: 40, weight: 1225, text: null }],
   };
-  const near = nearCode(many, hottestOf(many, null), null);
+  const near = nearCode(many, hottestLine(many.lines), null);
   assert.deepEqual(near.instructions, [1, 5, 9, 13, 17, 21, 25, 29, 33, 37]);
   assert.equal(near.more, 30);
 });
 
 test("without lines the instructions around the hottest one are shown", () => {
   const bare = { ...listing, lines: [], line: new Uint32Array(8), file: new Uint32Array(8).fill(NONE) };
-  assert.deepEqual(nearCode(bare, hottestOf(bare, null), null).instructions, [0, 1, 2, 3, 4, 5, 6, 7]);
+  assert.deepEqual(nearCode(bare, hottestLine(bare.lines), null).instructions, [0, 1, 2, 3, 4, 5, 6, 7]);
 });
 
 test("instructions ran as often as the blocks that they are in", () => {
@@ -349,6 +357,9 @@ test("a file that is chosen among several says where its folder is", () => {
   const folders = new Map([[from, to]]);
   assert.equal(movedPath("/build/x/src/deep/swell.h", folders), "other/src/deep/swell.h");
   assert.equal(movedPath("/build/xy/sea.c", folders), null);
+  // Which is the one to forget.
+  assert.equal(movingFolder("/build/x/src/deep/swell.h", folders), from);
+  assert.equal(movingFolder("/build/xy/sea.c", folders), null);
   assert.equal(
     movedPath(
       "/build/x/sea.c",
@@ -359,4 +370,17 @@ test("a file that is chosen among several says where its folder is", () => {
     ),
     "sea.c",
   );
+});
+
+test("why a function has no code is told by whether it is inlined", async () => {
+  const reference = { dso: { path: "/bin/sea", buildId: null }, name: "swell", address: null };
+  const words = async (inlined: object | null): Promise<unknown> => {
+    const call = async (_: string, { query }: { query: { inlines: string } }): Promise<unknown> =>
+      query.inlines === "shown" ? inlined : null;
+    const question = { session: { call }, query: {}, syntax: "intel", functionId: null, callNode: null, reference };
+    return await readCode(question as unknown as CodeQuestion, new AbortController());
+  };
+  assert.match(String(await words({})), /^swell is inlined wherever it was sampled/);
+  // Another event may have samples of it.
+  assert.match(String(await words(null)), /^No samples of swell are shown/);
 });

@@ -6,14 +6,16 @@ import type { JSX } from "preact";
 import { comparison, namesGeneration, query, selection, session, view } from "../state/app.ts";
 import { withKey } from "../state/commands.ts";
 import { counted, percent } from "../state/format.ts";
-import { ask } from "../session/ask.ts";
+import { useAnswer } from "../session/use_answer.ts";
 import { heatStep } from "../views/sandwich/lines/hot_lines.ts";
-import { rowText } from "../views/source/listing.ts";
+import type { Listing, ListedLine, SourceFile } from "../views/source/listing.ts";
+import { hottestLine, rowText } from "../views/source/listing.ts";
 import type { NearCode } from "../views/source/near_code.ts";
-import { dedented, hottestOf, nearCode } from "../views/source/near_code.ts";
+import { dedented, nearCode, ofInlined } from "../views/source/near_code.ts";
+import { doubtOf } from "../views/source/origin_words.ts";
 import type { ShownCode } from "../views/source/read_code.ts";
 import { readCode } from "../views/source/read_code.ts";
-import { findSource, isVouched, keyOf, sourceTexts } from "../views/source/sources.ts";
+import { findSource, keyOf, sourceTexts } from "../views/source/sources.ts";
 import { syntax } from "../views/source/state.ts";
 import { share } from "../views/words.ts";
 import { showView } from "./ViewTabs.tsx";
@@ -25,65 +27,76 @@ interface Props {
 
 /** The code of what is selected; the former answer stands until the next one is there. */
 export function SelectionCode({ inlined }: Props): JSX.Element | null {
-  const known = useSignal<ShownCode | null>(null);
-  const asksFor = useSignal<"new" | "answered">("new");
-  useSignalEffect(() => {
+  const known = useAnswer(null, () => {
     const asked = session.value;
     const { functionId = null, callNode = null } = selection.value ?? {};
+    const [within, written] = [query.value, syntax.value];
     void namesGeneration.value;
-    asksFor.value = "new";
     // The view Source asks for the same, and shows all of it.
     const isShown = comparison.value === null && view.value !== "source";
-    if (asked === null || functionId === null || !isShown) {
-      known.value = null;
-      return;
-    }
-    const tell = (found: ShownCode | string | null): void => {
-      known.value = typeof found === "string" ? null : found;
-      asksFor.value = "answered";
-    };
-    return ask(
-      (abort) =>
-        readCode({ session: asked, query: query.value, syntax: syntax.value, functionId, callNode, reference: null }, abort),
-      tell,
-      () => tell(null),
-    );
+    return asked === null || functionId === null || !isShown
+      ? null
+      : (abort) => readCode({ session: asked, query: within, syntax: written, functionId, callNode, reference: null }, abort);
   });
+  const code = useSignal<ShownCode | null>(null);
+  code.value = known.answer === null || typeof known.answer === "string" ? null : known.answer;
   const name = useSignal(inlined);
   name.value = inlined;
-  const hottest = useComputed(() => (known.value === null ? null : hottestOf(known.value.listing, name.value)));
+  const near = useComputed(() => (code.value === null ? null : nearCodeOf(code.value, name.value)));
   useSignalEffect(() => {
-    const file = known.value?.listing.files[hottest.value?.file ?? -1];
-    if (session.value !== null && file !== undefined) {
+    const file = near.value?.file;
+    if (session.value !== null && file != null) {
       findSource(session.value, file).catch(() => {});
     }
   });
-  // Of an inlined function that only calls others there is none.
-  const isElsewhere = inlined !== null && hottest.value === null;
-  if (known.value === null || isElsewhere) {
+  if (near.value === null) {
     return null;
   }
-  const { listing } = known.value;
-  const file = listing.files[hottest.value?.file ?? -1];
-  const text = file === undefined ? null : (sourceTexts.value.get(keyOf(file)) ?? null);
-  const near = nearCode(listing, hottest.value, text?.kind === "here" ? text.lines : null);
-  return near.hottest === null && near.instructions.length === 0 ? null : (
-    <section class={asksFor.value === "new" ? "near-code outdated" : "near-code"} aria-label="Hottest code">
-      <h3>{near.hottest === null ? "Hottest instructions" : "Hottest line"}</h3>
-      <HottestPlace of={known.value} near={near} path={file?.path ?? ""} />
-      <Lines of={known.value} near={near} isChecked={isVouched(text?.kind === "here" ? text.check : (file?.told ?? "unknown"))} />
-      <Instructions of={known.value} near={near} />
+  const { file, hottest, listing, whose } = near.value;
+  const text = file === null ? null : (sourceTexts.value.get(keyOf(file)) ?? null);
+  const lines = text?.kind === "here" ? text.lines : null;
+  const shown = nearCode(listing, hottest, lines);
+  return hottest === null && shown.instructions.length === 0 ? null : (
+    <section class={known.state === "asked" ? "near-code outdated" : "near-code"} aria-label="Hottest code">
+      <h3>{hottest === null ? "Hottest instructions" : "Hottest line"}</h3>
+      <HottestPlace whole={listing.whole.weight} near={shown} whose={whose} path={file?.path ?? ""} />
+      <Lines listing={listing} near={shown} caption={file === null ? "" : doubtOf(file, text)} />
+      <Instructions listing={listing} near={shown} />
     </section>
   );
 }
 
-interface PartProps {
-  of: ShownCode;
+interface Near {
+  /** Of what is selected alone. */
+  listing: Listing;
+  hottest: ListedLine | null;
+  /** That the hottest line is in. */
+  file: SourceFile | null;
+  /** Whose samples shares are of. */
+  whose: string;
+}
+
+/** null for an inlined function that only calls others: it has none. */
+function nearCodeOf({ facts, listing: whole }: ShownCode, inlined: string | null): Near | null {
+  const listing = inlined === null ? whole : ofInlined(whole, inlined);
+  if (listing === null) {
+    return null;
+  }
+  const hottest = hottestLine(listing.lines);
+  const file = listing.files[hottest?.file ?? -1] ?? null;
+  return { listing, hottest, file, whose: inlined === null ? facts.name : `${inlined} in ${facts.name}` };
+}
+
+interface PlaceProps {
   near: NearCode;
+  /** What shares are of, and whose that is. */
+  whole: number;
+  whose: string;
+  path: string;
 }
 
 /** "textstat.c:88 64.6 % of longest_match" */
-function HottestPlace({ of: { facts, listing }, near: { hottest }, path }: PartProps & { path: string }): JSX.Element | null {
+function HottestPlace({ near: { hottest }, whole, whose, path }: PlaceProps): JSX.Element | null {
   if (hottest === null) {
     return null;
   }
@@ -93,23 +106,24 @@ function HottestPlace({ of: { facts, listing }, near: { hottest }, path }: PartP
       <button type="button" class="link" title={title} onClick={() => showView("source")}>
         {path.slice(path.lastIndexOf("/") + 1)}:{hottest.line}
       </button>{" "}
-      <strong>{percent(share(hottest.weight, listing.whole.weight))}</strong> <span class="ink-mute">of {facts.name}</span>
+      <strong>{percent(share(hottest.weight, whole))}</strong> <span class="ink-mute">of {whose}</span>
     </p>
   );
 }
 
-function Lines({ of: { listing }, near, isChecked }: PartProps & { isChecked: boolean }): JSX.Element | null {
+interface PartProps {
+  listing: Listing;
+  near: NearCode;
+}
+
+function Lines({ listing, near, caption }: PartProps & { caption: string }): JSX.Element | null {
   const { rows, hottest } = near;
   if (rows.length === 0) {
     return null;
   }
   const texts = dedented(rows.map(({ text }) => text ?? ""));
   return (
-    <CodeTable
-      label="Lines around the hottest"
-      head={["Share", "Line", "Text"]}
-      caption={isChecked ? "" : "not checked: no MD5 of this file is known"}
-    >
+    <CodeTable label="Lines around the hottest" head={["Share", "Line", "Text"]} caption={caption}>
       {rows.map(({ line, of }, at) => (
         <CodeLine
           key={line}
@@ -124,7 +138,7 @@ function Lines({ of: { listing }, near, isChecked }: PartProps & { isChecked: bo
   );
 }
 
-function Instructions({ of: { listing }, near: { instructions, more } }: PartProps): JSX.Element | null {
+function Instructions({ listing, near: { instructions, more } }: PartProps): JSX.Element | null {
   if (instructions.every((at) => listing.text(at) === "")) {
     return null;
   }

@@ -364,14 +364,23 @@ export function movedFolder(path: string, given: string): { from: string; to: st
   return { from: without(path), to: without(given) };
 }
 
-/** Where a file is by such folders, the longest one that it lay in; null if it lay in none. */
-export function movedPath(path: string, folders: ReadonlyMap<string, string>): string | null {
+/** Of such folders the longest one that a file lay in; null if it lay in none. */
+export function movingFolder(path: string, folders: ReadonlyMap<string, string>): string | null {
   const parts = partsOf(path);
   for (let count = parts.length - 1; count >= 0; count--) {
-    const to = folders.get(parts.slice(0, count).join("/"));
-    if (to !== undefined) {
-      return [...(to === "" ? [] : [to]), ...parts.slice(count)].join("/");
+    const folder = parts.slice(0, count).join("/");
+    if (folders.has(folder)) {
+      return folder;
     }
   }
   return null;
+}
+
+/** Where a file is by that folder; null if it lay in none. */
+export function movedPath(path: string, folders: ReadonlyMap<string, string>): string | null {
+  const from = movingFolder(path, folders);
+  if (from === null) {
+    return null;
+  }
+  return [...partsOf(folders.get(from) ?? ""), ...partsOf(path).slice(partsOf(from).length)].join("/");
 }

@@ -1,8 +1,7 @@
 // What is around the hottest line of a function, and the instructions that were made of that line: without state.
 
-import { NONE } from "../../session/types.ts";
 import type { Listing, ListedLine, SourceRow } from "./listing.ts";
-import { hottestLine, shownText, sourceRows } from "./listing.ts";
+import { shownText, sourceRows } from "./listing.ts";
 
 /** Lines before and behind the hottest. */
 const BEFORE = 4;
@@ -20,23 +19,30 @@ export interface NearCode {
   more: number;
 }
 
-/** `inlined` is the name of an inlined function: its lines alone count then. */
-export function hottestOf(listing: Listing, inlined: string | null): ListedLine | null {
-  if (inlined === null) {
-    return hottestLine(listing.lines);
-  }
+/** What ended in an inlined function alone, by its name: null if nothing did. */
+export function ofInlined(listing: Listing, inlined: string): Listing | null {
   const number = listing.functions.indexOf(inlined);
-  const sums = new Map<string, ListedLine>();
-  for (let at = 0; number !== -1 && at < listing.count; at++) {
-    const [file, line, weight] = [listing.file[at] ?? NONE, listing.line[at] ?? 0, listing.weight[at] ?? 0];
-    if (listing.inlined[at] === number && file !== NONE && weight > 0) {
-      const sum = sums.get(`${file} ${line}`) ?? { file, line, samples: 0, weight: 0, text: null };
-      sum.samples += listing.samples[at] ?? 0;
-      sum.weight += weight;
-      sums.set(`${file} ${line}`, sum);
+  const isOf = (at: number): boolean => number !== -1 && listing.inlined[at] === number;
+  const samples = listing.samples.map((each, at) => (isOf(at) ? each : 0));
+  const weight = listing.weight.map((each, at) => (isOf(at) ? each : 0));
+  const whole = { samples: sumOf(samples), weight: sumOf(weight) };
+  if (whole.weight === 0) {
+    return null;
+  }
+  const lines = listing.lines.map((line) => ({ ...line, samples: 0, weight: 0 }));
+  const byPlace = new Map(lines.map((line) => [`${line.file} ${line.line}`, line]));
+  for (let at = 0; at < listing.count; at++) {
+    const line = byPlace.get(`${listing.file[at]} ${listing.line[at]}`);
+    if (line !== undefined) {
+      line.samples += samples[at] ?? 0;
+      line.weight += weight[at] ?? 0;
     }
   }
-  return hottestLine([...sums.values()]);
+  return { ...listing, whole, samples, weight, lines };
+}
+
+function sumOf(numbers: Float64Array): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
 }
 
 /** `texts` are the lines of the hottest line's file, where that is at hand. */

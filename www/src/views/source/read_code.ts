@@ -39,7 +39,7 @@ export async function readCode(question: CodeQuestion, { signal }: Pick<AbortCon
   }
   const facts = await session.call("sandwich", { query, function: reference }, { signal });
   if (facts === null) {
-    return "No samples of the selected function are shown. One that is inlined is a part of its caller here.";
+    return await whyNone(question, reference, signal);
   }
   if (isForcedName(facts)) {
     return `Names in ${facts.dso} are forced: they come from another build, so its lines and instructions are not the ones that ran.`;
@@ -59,6 +59,16 @@ export async function readCode(question: CodeQuestion, { signal }: Pick<AbortCon
   return hot === null
     ? `No sample ended in ${facts.name}: all are in functions it calls.`
     : { reference, facts, listing: { ...listingOfHot(hot), ended: listed.find(({ ended }) => ended !== null)?.ended ?? null } };
+}
+
+/** Why a function has no samples as the linker knows functions. */
+async function whyNone({ session, query }: CodeQuestion, reference: FunctionRef, signal: AbortSignal): Promise<string> {
+  const name = reference.name ?? "the selected function";
+  const inlined: Query = { ...mergedQuery(query), inlines: "shown" };
+  const facts = await session.call("sandwich", { query: inlined, function: reference }, { signal });
+  return facts === null
+    ? `No samples of ${name} are shown: other events, or fewer filters, may have some.`
+    : `${name} is inlined wherever it was sampled, so its code is a part of its callers. Select it in a call tree or a flame graph.`;
 }
 
 /** The function that has the code of what is selected: the nearest caller that is not inlined itself. */

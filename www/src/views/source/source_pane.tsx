@@ -6,7 +6,7 @@ import { pickFiles } from "../../open/pick.ts";
 import { takeFiles } from "../../open/open.ts";
 import { asking } from "../../ledger/debuginfod.ts";
 import { describeAnswer } from "../../ledger/outcome.ts";
-import type { ServerAnswer, TextCheck } from "../../session/types.ts";
+import type { ServerAnswer } from "../../session/types.ts";
 import { counted, percent } from "../../state/format.ts";
 import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
 import { withoutLines } from "../sandwich/lines/lines_pane.tsx";
@@ -15,8 +15,8 @@ import { share } from "../words.ts";
 import { CodeText } from "./code_text.tsx";
 import { followHighlights, runsOf } from "./highlighted.ts";
 import type { SourceRow } from "./listing.ts";
-import type { SourceText } from "./sources.ts";
-import { chooseAmong, mayAskServers } from "./sources.ts";
+import { originWords } from "./origin_words.ts";
+import { chooseAmong, forgetChoice, mayAskServers } from "./sources.ts";
 import type { ShownCode } from "./read_code.ts";
 import {
   chooseLine,
@@ -128,32 +128,21 @@ function Files({ of: { listing } }: { of: ShownCode }): JSX.Element {
   );
 }
 
-/** Where the text is from, and what speaks for it. */
+/** Where the text is from, and what speaks for it; where the user said which file it is, that can be taken back. */
 function Origin(): JSX.Element {
-  const known = text.value;
-  const told = file.value?.told ?? null;
-  const words = known?.kind === "here" ? originWords(known) : told === null ? "" : TOLD[told];
-  return <p title={words === "" ? file.value?.path : words}>{words}</p>;
-}
-
-/** What the sender of a link found of the lines in it. */
-const TOLD: Readonly<Record<TextCheck, string>> = {
-  checked: "checked by the sender against the MD5 in the debug information",
-  embedded: "from the debug information, by the sender",
-  "not-checked": "not checked by the sender, as no MD5 is known",
-  unknown: "not checked, as far as the sender says",
-};
-
-function originWords({ from, check, modified }: SourceText & { kind: "here" }): string {
-  // The mark first: the rest may find no room.
-  switch (check) {
-    case "checked":
-      return `checked against the MD5 in the debug information: ${from}`;
-    case "embedded":
-      return `from ${from}`;
-    case "not-checked":
-      return `not checked, as no MD5 is known: ${from}${modified === 0 ? "" : ` of ${new Date(modified).toLocaleString()}`}`;
-  }
+  const [of, known] = [file.value, text.value];
+  const words = of === null ? "" : originWords(of, known);
+  const isChosen = of !== null && known?.kind === "here" && known.isChosen;
+  return (
+    <>
+      <p title={words === "" ? of?.path : words}>{words}</p>
+      {isChosen && (
+        <button type="button" class="link" onClick={() => forgetChoice(of.path)}>
+          Other file…
+        </button>
+      )}
+    </>
+  );
 }
 
 /** Why there is no text, and what brings it. */

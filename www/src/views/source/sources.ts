@@ -16,7 +16,7 @@ import { counted, bytes } from "../../state/format.ts";
 import { toast } from "../../state/toasts.ts";
 import { nextTask } from "../../worker/slices.ts";
 import type { SourceFile } from "./listing.ts";
-import { candidates, movedFolder, movedPath, partsOf, shownText } from "./listing.ts";
+import { candidates, movedFolder, movedPath, movingFolder, partsOf, shownText } from "./listing.ts";
 
 /** As `core/listing` has them. */
 const SUFFIXES = new Set(
@@ -43,7 +43,15 @@ interface KeptFile {
 const kept = signal<readonly KeptFile[]>([]);
 
 export type SourceText =
-  | { kind: "here"; lines: readonly string[]; from: string; check: Exclude<TextCheck, "unknown">; modified: number }
+  | {
+      kind: "here";
+      lines: readonly string[];
+      from: string;
+      check: Exclude<TextCheck, "unknown">;
+      modified: number;
+      /** Whether the user said that it is this one of several. */
+      isChosen?: boolean;
+    }
   /** Another file than was compiled, or one of several: `among` are these, by their paths. */
   | { kind: "refused"; from: string; why: string; among?: readonly string[] }
   /** With what servers said instead of sending it. */
@@ -101,6 +109,13 @@ const moved = signal<ReadonlyMap<string, string>>(new Map());
 export function chooseAmong(path: string, given: string): void {
   const { from, to } = movedFolder(path, given);
   moved.value = new Map(moved.peek()).set(from, to);
+}
+
+/** Takes that back, for all that lies beside it. */
+export function forgetChoice(path: string): void {
+  const left = new Map(moved.peek());
+  left.delete(movingFolder(path, left) ?? "");
+  moved.value = left;
 }
 
 interface Search {
@@ -204,7 +219,7 @@ const ORIGINS = new Map([
   ["debug information", "the debug information"],
   ["debuginfod", "a debuginfod server"],
 ]);
-const INSIDE = "the debug information";
+export const INSIDE = "the debug information";
 
 /** The compiler may have put it into the debug information. What is there was compiled, unless its sum is another. */
 async function lookInside(session: Session, { path, md5, at }: Sought): Promise<SourceText> {
@@ -295,7 +310,12 @@ async function lookAmong(
   const paths = files.map((each) => each.path);
   const wanted = md5 === null ? movedPath(path, folders) : null;
   const placed = wanted === null ? -1 : paths.findIndex((each) => partsOf(each).join("/") === wanted);
-  const found = placed === -1 ? candidates(path, paths) : [{ at: placed, parts: Number.POSITIVE_INFINITY }];
+  const placedOne = files[placed];
+  if (placedOne !== undefined) {
+    const text = await read(session, placedOne, md5);
+    return text.kind === "here" ? { ...text, isChosen: true } : text;
+  }
+  const found = candidates(path, paths);
   const [best] = found;
   if (best === undefined) {
     return MISSING;
