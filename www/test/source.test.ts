@@ -9,6 +9,7 @@ import {
   codeRows,
   columnsOf,
   hottestLine,
+  isBehindGap,
   listingOf,
   listingOfHot,
   movedFolder,
@@ -344,6 +345,14 @@ test("instructions ran as often as the blocks that they are in", () => {
   const words = (at: number): string => ranWords(ran, at).replaceAll(/\s/g, " ");
   assert.equal(words(2), "Ran 6 times; as a branch taken 66.7 %, mispredicted 25.0 %, 7.5 cycles");
   assert.equal(words(3), "Ran 1,234 times");
+});
+
+test("a line says where others are left out above it", () => {
+  const rows = [5, 6, 9].map((line) => ({ line, text: null, of: null }));
+  assert.deepEqual(
+    rows.map((_, at) => isBehindGap(rows, at)),
+    [false, false, true],
+  );
 });
 
 test("space that all lines begin with is left out", () => {

@@ -9,7 +9,7 @@ import { counted, percent } from "../state/format.ts";
 import { useAnswer } from "../session/use_answer.ts";
 import { heatStep } from "../views/sandwich/lines/hot_lines.ts";
 import type { Listing, ListedLine, SourceFile } from "../views/source/listing.ts";
-import { hottestLine, rowText } from "../views/source/listing.ts";
+import { hottestLine, isBehindGap, rowText } from "../views/source/listing.ts";
 import type { NearCode } from "../views/source/near_code.ts";
 import { dedented, nearCode, ofInlined } from "../views/source/near_code.ts";
 import { doubtOf } from "../views/source/origin_words.ts";
@@ -132,6 +132,7 @@ function Lines({ listing, near, caption }: PartProps & { caption: string }): JSX
           place={String(line)}
           text={texts[at] ?? ""}
           isMarked={line === hottest?.line}
+          isBelowGap={isBehindGap(rows, at)}
         />
       ))}
     </CodeTable>
@@ -194,12 +195,14 @@ interface LineProps {
   place: string;
   text: string;
   isMarked?: boolean;
+  /** Whether lines are left out above it. */
+  isBelowGap?: boolean;
 }
 
-function CodeLine({ weight, whole, place, text, isMarked = false }: LineProps): JSX.Element {
+function CodeLine({ weight, whole, place, text, isMarked = false, isBelowGap = false }: LineProps): JSX.Element {
   const part = share(weight, whole);
   return (
-    <tr class={isMarked ? "marked" : ""}>
+    <tr class={`${isMarked ? "marked" : ""}${isBelowGap ? " behind-gap" : ""}`}>
       <td class={`number near-${heatStep(part)}`}>{weight > 0 ? percent(part) : ""}</td>
       <td class="number ink-mute">{place}</td>
       <td class="code">{text}</td>

@@ -27,6 +27,7 @@ import {
   drawnJumps,
   enterRow,
   instructionRows,
+  leadingRow,
   marks,
   panes,
   pointed,
@@ -75,6 +76,7 @@ export function AssemblyPane({ of }: { of: ShownCode }): JSX.Element {
         columns={codeBytes.value === "shown" ? "assembly-bytes" : "assembly"}
         choice={chosen}
         marked={marks.value.code}
+        lead={leadingRow.value}
         onChoose={chooseRow}
         onEnter={enterRow}
         onPoint={(row) => {

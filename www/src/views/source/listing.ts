@@ -326,6 +326,12 @@ export function sourceRows({ lines }: Listing, file: number, texts: readonly str
   return [...rows, ...own.filter(({ line }) => line > texts.length).map((of) => ({ line: of.line, text: null, of }))];
 }
 
+/** Whether lines of the file are left out before a row: it looks like the next one otherwise. */
+export function isBehindGap(rows: readonly SourceRow[], at: number): boolean {
+  const [before, row] = [rows[at - 1], rows[at]];
+  return before !== undefined && row !== undefined && before.line + 1 !== row.line;
+}
+
 /** The one in which most samples ended; null where none did. */
 export function hottestLine(lines: readonly ListedLine[]): ListedLine | null {
   const heaviest = lines.reduce((most, { weight }) => Math.max(most, weight), 0);

@@ -25,6 +25,7 @@ import {
   file,
   fileNumber,
   lineRows,
+  linesBehindGaps,
   marks,
   shareOfFunction,
   text,
@@ -96,7 +97,7 @@ function Cells({ row: { line, text, of }, heaviest }: { row: SourceRow; heaviest
         <span class="hot-bar" aria-hidden="true">
           {step > 0 && <span class={`hot-${step}`} style={{ width: `${share(weight, heaviest) * 100}%` }} />}
         </span>
-        <span role="gridcell" class={of === null ? "number line cold" : "number line"}>
+        <span role="gridcell" class={classesOfLine(line, of)}>
           {line}
         </span>
       </span>
@@ -105,6 +106,11 @@ function Cells({ row: { line, text, of }, heaviest }: { row: SourceRow; heaviest
       </span>
     </>
   );
+}
+
+function classesOfLine(line: number, of: SourceRow["of"]): string {
+  const cold = of === null ? " cold" : "";
+  return `number line${cold}${linesBehindGaps.value.has(line) ? " behind-gap" : ""}`;
 }
 
 /** Which of the files that the function is made of. */

@@ -16,7 +16,7 @@ import { share } from "../words.ts";
 import type { Lane, Loop } from "./jumps.ts";
 import { lanesAt, loopAround } from "./jumps.ts";
 import type { CodeRow } from "./listing.ts";
-import { codeRows, columnsOf, hottestLine, placeAmong, shownText, sourceRows } from "./listing.ts";
+import { codeRows, columnsOf, hottestLine, isBehindGap, placeAmong, shownText, sourceRows } from "./listing.ts";
 import type { CodeQuestion, ShownCode } from "./read_code.ts";
 import { mergedQuery, readCode } from "./read_code.ts";
 import type { Ran } from "./ran.ts";
@@ -196,6 +196,11 @@ export const lineRows = computed(() => {
   return of === null || number === null ? [] : sourceRows(of, number, text.value?.kind === "here" ? text.value.lines : null);
 });
 
+/** Lines that do not follow the one above them. */
+export const linesBehindGaps = computed(
+  () => new Set(lineRows.value.flatMap(({ line }, at) => (isBehindGap(lineRows.value, at) ? [line] : []))),
+);
+
 /** How many letters of the usual width the longest line of the file has room for. */
 export const textColumns = computed(() =>
   lineRows.value.reduce((most, { text: line }) => Math.max(most, columnsOf(shownText(line ?? ""))), 0),
@@ -302,16 +307,15 @@ export function stepHot(way: "next" | "previous"): void {
 /** The instruction that a pointer is over. */
 export const pointed = signal<number | null>(null);
 
-/** The chosen instruction; of a line the one in which most samples ended. */
-const chosenInstruction = computed(() => {
+/** The row of the chosen instruction; of a line that of the one in which most samples ended. */
+export const leadingRow = computed(() => {
   const [of, rows] = [shown.value?.listing ?? null, instructionRows.value];
-  let heaviest: number | null = null;
-  for (const index of marks.value.code) {
-    const at = rows[index]?.at ?? 0;
-    heaviest = heaviest === null || (of?.weight[at] ?? 0) > (of?.weight[heaviest] ?? 0) ? at : heaviest;
-  }
-  return heaviest;
+  const weightOf = (index: number): number => of?.weight[rows[index]?.at ?? 0] ?? 0;
+  const [first = null, ...others] = marks.value.code;
+  return first === null ? null : others.reduce((most, index) => (weightOf(index) > weightOf(most) ? index : most), first);
 });
+
+const chosenInstruction = computed(() => (leadingRow.value === null ? null : (instructionRows.value[leadingRow.value]?.at ?? 0)));
 
 /** What is drawn beside the instructions: of the one that is pointed at, or else chosen, its jumps and the loop around it. */
 export const drawnJumps = computed<{ lanes: readonly Lane[]; loop: Loop | null }>(() => {

@@ -25,6 +25,8 @@ interface Props<Row> {
   cells: (row: Row) => ComponentChildren;
   /** Numbers of the rows that are chosen, or belong to the one that is. */
   marked: ReadonlySet<number>;
+  /** Of these the one that is brought into sight, and that keys go on from; else the first. */
+  lead?: number | null;
   onChoose: (row: Row) => void;
   /** The row that a pointer is over; null once it is over none. */
   onPoint?: (row: Row | null) => void;
@@ -39,10 +41,11 @@ interface Props<Row> {
 }
 
 export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onChoose, ...others }: Props<Row>): JSX.Element {
-  const { onEnter, onPoint, textColumns = 0, choice = chosen, copied } = others;
+  const { onEnter, onPoint, textColumns = 0, choice = chosen, copied, lead = null } = others;
   const list = useVirtualRows(rows.length, ROW_HEIGHT);
   const prefix = useId();
-  const [first = -1] = marked;
+  const [firstMarked = -1] = marked;
+  const first = lead ?? firstMarked;
   /** Whether what is searched in the chosen row is still to be scrolled to, once the row has an element. */
   const awaitsMatch = useRef(false);
   useEffect(() => {
