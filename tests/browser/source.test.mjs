@@ -182,6 +182,14 @@ describe("source and assembly", () => {
     await isChosen(hottest);
     const marked = assembly(page).locator(".row.selected .line");
     assert.deepEqual([...new Set(await marked.allInnerTexts())], [String(hottest)], "its instructions are marked");
+    // The one in which most samples ended is in sight, wherever in the function it is.
+    const present = await assembly(page).getAttribute("aria-activedescendant");
+    const rows = await assembly(page)
+      .locator(".row.selected")
+      .evaluateAll((rows) =>
+        rows.map((row) => ({ id: row.id, share: Number.parseFloat(row.querySelector(".number").textContent) || 0 })),
+      );
+    assert.equal(rows.find(({ id }) => id === present)?.share, Math.max(...rows.map(({ share }) => share)));
     await lines(page).focus();
     await page.keyboard.press("ArrowDown");
     await isChosen(hottest + 1);
