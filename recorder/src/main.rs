@@ -31,6 +31,10 @@ use std::process::ExitCode;
 use crate::cli::{Cli, Command};
 use crate::output::Outcome;
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::of_arguments();
     let losses = if cli.strict { ExitCode::from(3) } else { ExitCode::SUCCESS };
