@@ -8,8 +8,9 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 
+use super::Cli;
 use super::perf_verbs;
 use super::report::CallGraph;
 
@@ -33,10 +34,6 @@ const COMMANDS: &[Options] = &[
         accepted: "-v --verbose -T --timestamp -P --period --sample-cpu --sample-identifier --timestamp-boundary",
         letters: &[],
         answers: &[
-            (
-                "-z --compression-level",
-                "compress the file afterwards: perftab opens perf.data.zst and perf.data.gz",
-            ),
             (
                 "--running-time --no-buffering",
                 "perftab writes that where it matters; leave the option out",
@@ -194,13 +191,16 @@ pub fn is_quiet(matches: &ArgMatches) -> bool {
     command.ids().map(|id| id.as_str()).any(|id| matches!(id, "-q" | "--quiet") && is_given(id))
 }
 
-/// The arguments, where perf reads them in another way than clap: `help VERB`, and `report -g` whose value may be left
-/// out before the name of a recording.
+/// The arguments, where perf reads them in another way than clap: `help VERB`, `record -z6`, and `report -g` whose
+/// value may be left out before the name of a recording.
 pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = given.collect();
     if arguments.get(1).is_some_and(|verb| verb == "help") {
         arguments.remove(1);
         arguments.push("--help".into());
+    }
+    if arguments.get(1).is_some_and(|verb| verb == "record") {
+        write_out_levels(&mut arguments);
     }
     if arguments.get(1).is_some_and(|verb| verb == "report") {
         for place in 2..arguments.len() {
@@ -212,6 +212,36 @@ pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
         }
     }
     arguments
+}
+
+/// `-z6` as `-z=6`, but where it is of the command that is recorded.
+fn write_out_levels(arguments: &mut [OsString]) {
+    let cli = Cli::command();
+    let record = cli.find_subcommand("record");
+    let options: Vec<&Arg> = record.into_iter().flat_map(Command::get_arguments).collect();
+    let has_value = |word: &str| {
+        options.iter().any(|option| {
+            let is_it = match (word.strip_prefix("--"), word.strip_prefix('-')) {
+                (Some(long), _) => option.get_long() == Some(long),
+                (None, Some(short)) => {
+                    option.get_short().map(String::from).as_deref() == Some(short)
+                }
+                (None, None) => false,
+            };
+            is_it && option.get_action().takes_values() && !option.is_require_equals_set()
+        })
+    };
+    let mut words = arguments.iter_mut().skip(2);
+    while let Some(word) = words.next() {
+        let Some(text) = word.to_str().filter(|text| text.starts_with('-') && *text != "--") else {
+            return;
+        };
+        match text.strip_prefix("-z") {
+            Some(level) if level.parse::<u32>().is_ok() => *word = format!("-z={level}").into(),
+            _ if has_value(text) => drop(words.next()),
+            _ => {}
+        }
+    }
 }
 
 /// What to say of an argument that is not known, to the command of these arguments.
@@ -265,7 +295,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::cli::Cli;
 
     fn arguments(command: &str) -> [String; 2] {
         ["perftab".to_owned(), command.to_owned()]
@@ -388,6 +417,13 @@ mod tests {
         ] {
             assert_eq!(read(&format!("perftab report {given}")), format!("perftab report {meant}"));
         }
-        assert_eq!(read("perftab record -g ./caller"), "perftab record -g ./caller");
+        for (given, meant) in [
+            ("-g ./caller", "-g ./caller"),
+            ("-z -g ./caller", "-z -g ./caller"),
+            ("-F 99 -z6 -o -z3 -g ./caller -z3", "-F 99 -z=6 -o -z3 -g ./caller -z3"),
+            ("--freq 99 -z22 -- -z3", "--freq 99 -z=22 -- -z3"),
+        ] {
+            assert_eq!(read(&format!("perftab record {given}")), format!("perftab record {meant}"));
+        }
     }
 }

@@ -114,6 +114,7 @@ impl Session {
             features.push((Feature::BUILD_ID, self.build_id_table(files)));
         }
         features.push((Feature::EVENT_DESC, self.event_descriptions()));
+        features.push((Feature::COMPRESSED, self.compression()));
         let (first, last) = self.tally.times.unwrap_or((0, 0));
         let mut times = Vec::new();
         write::sample_time(&mut times, first, last);

@@ -30,7 +30,9 @@ mod kernel_modules;
 mod mapped_files;
 mod module_events;
 mod options;
+mod packer;
 mod perf_maps;
+mod polled;
 mod recording_file;
 #[allow(unsafe_code)]
 mod ring;

@@ -11,6 +11,7 @@ use super::cgroup;
 use super::event_options::EventOptions;
 use super::events::{EventNames, EventSpec, Privilege};
 use super::host;
+use super::packer::PackingLevel;
 use super::tasks::DescribedMappings;
 use crate::perfconfig::{PerfConfig, RecordBuildIds};
 
@@ -69,6 +70,10 @@ pub struct RecordArgs {
     /// Stop after this time: 10, 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
+    /// Pack records by zstd while recording; N from 1 to 22 [default: 3]
+    #[arg(short = 'z', long, value_name = "N", num_args = 0..=1, require_equals = true,
+        default_missing_value = "3", value_parser = clap::value_parser!(i32).range(0..=22))]
+    pub compression_level: Option<i32>,
     /// Ring buffer per CPU, in pages or as 2M [default: 512K, more at high -F]
     #[arg(short, long, value_name = "SIZE")]
     pub mmap_pages: Option<String>,
@@ -234,6 +239,8 @@ pub struct Plan {
     pub ring: RingSize,
     /// Where build-ids are written.
     pub build_ids: BuildIdTable,
+    /// How records are packed, if they are.
+    pub packing: Option<PackingLevel>,
     /// Limit of the recording's length.
     pub duration: Option<Duration>,
     /// Every CPU that is online.
@@ -273,6 +280,7 @@ impl Plan {
                 None => RingSize { bytes: default_ring(rate, chains), origin: RingOrigin::Default },
             },
             build_ids: build_ids(args, PerfConfig::of_user().record_build_ids()),
+            packing: args.compression_level.filter(|&level| level > 0).map(PackingLevel),
             duration: args.duration,
             online_cpus,
             notices,

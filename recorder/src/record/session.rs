@@ -1,7 +1,6 @@
 //! The recording while it runs: rings to file, until something ends it.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,8 +11,6 @@ use perftab_perfdata::format::perftab_section::RecorderState;
 use perftab_perfdata::format::record::RecordType;
 use perftab_perfdata::format::write;
 use perftab_perfdata::format::write::SampleIdTrailer;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 
 use super::clock::Clock;
 use super::command::StoppedCommand;
@@ -23,6 +20,8 @@ use super::identify::{Identified, Identifier};
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
 use super::options::{BuildIdTable, Plan, RecordArgs, Target};
+use super::packer::{Packed, Packer};
+use super::polled::{PolledCounters, Woken};
 use super::recording_file::{EventHead, RecordingFile, is_full};
 use super::ring::Fill;
 use super::signals::Signals;
@@ -84,6 +83,12 @@ pub struct Session {
     identified: Identified,
     trailer: SampleIdTrailer,
     buffer: Vec<u8>,
+    /// Bytes of records that were taken from the buffer.
+    taken: u64,
+    /// `None` if records are written as they are.
+    packer: Option<Packer>,
+    /// What the feature COMPRESSED says, once records are packed no more.
+    packing: Vec<u8>,
     /// A write failed: what comes is dropped, and the recording ends.
     failure: Option<io::Error>,
 }
@@ -105,7 +110,11 @@ impl Session {
             }
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => None,
         };
+        let packer = plan.packing.map(Packer::start).transpose();
         Ok(Self {
+            packer: packer.context("records cannot be packed")?,
+            packing: Vec::new(),
+            taken: 0,
             tally: Tally::new(counters.sample_type(), counters.sideband.ids.iter().copied()),
             tasks: RunningTasks::new(trailer, plan.chains.described_mappings()),
             build_ids: plan.build_ids,
@@ -165,10 +174,20 @@ impl Session {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
             let modules = self.kernel.as_ref().map(|kernel| &kernel.modules);
             let patience = modules.map_or(PATIENCE, KernelModules::patience).min(PATIENCE);
-            let others = [Some(signals.as_fd()), modules.and_then(KernelModules::as_fd)];
-            polled.wait(&self.counters, others, left.unwrap_or(patience).min(patience))?;
-            signals.clear();
-            self.round();
+            let others: Vec<_> = modules
+                .and_then(KernelModules::as_fd)
+                .into_iter()
+                .chain([signals.as_fd()])
+                .collect();
+            let packer = self.packer.as_ref().map(Packer::as_fd);
+            let patience = left.unwrap_or(patience).min(patience);
+            match polled.wait(&self.counters, packer, &others, patience)? {
+                Woken::ByPackerAlone => self.write_packed(Packer::next),
+                Woken::ForARound => {
+                    signals.clear();
+                    self.round();
+                }
+            }
             if let Some(error) = self.failure.take() {
                 break Ending::WriteFailed(error);
             } else if command.as_mut().is_some_and(|command| command.has_ended()) {
@@ -184,6 +203,7 @@ impl Session {
         self.counters.disable();
         if !matches!(ending, Ending::WriteFailed(_)) {
             self.round();
+            self.write_packed(Packer::next_to_come);
         }
         Ok(match self.failure.take() {
             Some(error) => Ending::WriteFailed(error),
@@ -193,10 +213,10 @@ impl Session {
 
     /// Empties every ring once and says so.
     fn round(&mut self) {
-        let before = self.file.data_size();
+        let before = self.taken;
         self.empty_rings();
         let latest = self.describe_new_modules();
-        let has_records = self.file.data_size() > before || !self.buffer.is_empty();
+        let has_records = self.taken > before || !self.buffer.is_empty();
         if has_records {
             write::finished_round(&mut self.buffer);
             self.write_buffer();
@@ -206,7 +226,8 @@ impl Session {
             identifier.add(self.tally.take_new_files_without_id());
         }
         let has_checkpoint = self.checkpoint();
-        if has_records || has_checkpoint {
+        self.write_packed(Packer::next);
+        if has_checkpoint || (has_records && self.packer.is_none()) {
             self.file.acknowledge();
         }
         if let Some(kernel) = &mut self.kernel {
@@ -250,6 +271,12 @@ impl Session {
             write::lost(&mut self.buffer, id, late, trailer);
         }
         self.write_buffer();
+        self.write_packed(Packer::next_to_come);
+    }
+
+    /// The payload of the feature COMPRESSED; empty if nothing was packed.
+    pub(super) fn compression(&self) -> Vec<u8> {
+        self.packer.as_ref().map_or_else(|| self.packing.clone(), Packer::feature)
     }
 
     fn empty_rings(&mut self) {
@@ -289,10 +316,17 @@ impl Session {
         }
     }
 
-    /// Takes note of the records in the buffer and writes them. Only what is in the file counts.
+    /// Takes note of the records in the buffer and writes them, or has them packed. Only what is in the
+    /// file counts.
     fn write_buffer(&mut self) {
         let mut records = std::mem::take(&mut self.buffer);
+        self.taken += records.len() as u64;
         if self.failure.is_none() && !records.is_empty() {
+            if let Some(packer) = &mut self.packer {
+                self.tally.walk(&records);
+                packer.push(records);
+                return self.write_packed(Packer::next);
+            }
             let mut written = self.write(&records);
             if written.as_ref().is_err_and(is_full) {
                 let (sideband, samples) = part_samples(&records);
@@ -310,6 +344,40 @@ impl Session {
         self.file.append(records)?;
         self.tally.walk(records);
         Ok(())
+    }
+
+    /// Writes what comes back from the packer.
+    fn write_packed(&mut self, next: impl Fn(&mut Packer) -> Option<Packed>) {
+        let mut missing = 0;
+        let failure = loop {
+            match self.packer.as_mut().and_then(&next) {
+                None => return,
+                Some(Packed::Record { bytes, content }) => {
+                    if let Err(error) = self.file.append(&bytes) {
+                        missing = content.samples;
+                        break error;
+                    }
+                }
+                Some(Packed::Batch(mut memory)) => {
+                    // Before the features say how, nobody can unpack it.
+                    if self.checkpointed.is_some() {
+                        self.file.acknowledge();
+                    }
+                    if self.buffer.capacity() == 0 {
+                        memory.clear();
+                        self.buffer = memory;
+                    }
+                }
+                Some(Packed::Failed(error)) => break error,
+            }
+        };
+        // What is packed refers to what was packed before: nothing after a gap can be read.
+        if let Some(packer) = self.packer.take() {
+            self.packing = packer.feature();
+            missing += packer.give_up();
+        }
+        self.tally.samples = self.tally.samples.saturating_sub(missing);
+        self.failure = Some(failure);
     }
 
     /// After the rings were emptied: describes the modules that came since the last round. If there
@@ -354,53 +422,4 @@ fn pieces(mut records: &[u8]) -> impl Iterator<Item = &[u8]> {
         records = left;
         (!piece.is_empty()).then_some(piece)
     })
-}
-
-/// The counters that are polled: for wake-ups, and to learn that their thread has ended.
-struct PolledCounters {
-    /// Indices into the first event's descriptors; those of ended threads are taken out, as they
-    /// would be ready for ever.
-    open: Vec<usize>,
-    /// The same of those for sideband.
-    sideband: Vec<usize>,
-}
-
-impl PolledCounters {
-    fn new(counters: &Counters) -> Self {
-        Self {
-            open: (0..counters.events[0].fds.len()).collect(),
-            sideband: (0..counters.sideband.fds.len()).collect(),
-        }
-    }
-
-    /// Waits until a ring is filled so far that it should be read, until one of the others is
-    /// readable, or for so long.
-    fn wait(
-        &mut self,
-        counters: &Counters,
-        others: [Option<BorrowedFd<'_>>; 2],
-        time: Duration,
-    ) -> Result<()> {
-        let of_open = self.open.iter().map(|index| &counters.events[0].fds[*index]);
-        let of_sideband = self.sideband.iter().map(|index| &counters.sideband.fds[*index]);
-        let counters = of_open.chain(of_sideband);
-        let mut polled: Vec<PollFd<'_>> =
-            counters.map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)).collect();
-        let others = others.into_iter().flatten();
-        polled.extend(others.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-        let time = Timespec::try_from(time).context("the time to wait is too long")?;
-        match poll(&mut polled, Some(&time)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error).context("waiting for samples failed"),
-        }
-        let ended = PollFlags::HUP | PollFlags::ERR;
-        let mut results = polled.iter().map(|fd| fd.revents().intersects(ended));
-        self.open.retain(|_| !results.next().unwrap_or(false));
-        self.sideband.retain(|_| !results.next().unwrap_or(false));
-        Ok(())
-    }
-
-    fn target_has_ended(&self, plan: &Plan) -> bool {
-        matches!(plan.target, Target::Processes(_) | Target::Threads(_)) && self.open.is_empty()
-    }
 }

@@ -122,6 +122,14 @@ pub fn sample_time(out: &mut Vec<u8>, first: u64, last: u64) {
     put_u64(out, last);
 }
 
+/// Payload of COMPRESSED: zstd at this level, by how much it packed so far, and how many bytes of records are in one
+/// COMPRESSED record at most.
+pub fn compressed_feature(out: &mut Vec<u8>, level: u32, ratio: u32, most: u32) {
+    const VERSION: u32 = 1;
+    const ZSTD: u32 = 1;
+    [VERSION, ZSTD, level, ratio, most].into_iter().for_each(|word| put_u32(out, word));
+}
+
 /// Payload of CLOCKID: the resolution of the samples' clock, in nanoseconds.
 pub fn clock_id(out: &mut Vec<u8>, resolution: u64) {
     put_u64(out, resolution);
@@ -348,6 +356,14 @@ pub fn lost(out: &mut Vec<u8>, id: u64, records: u64, trailer: SampleIdTrailer) 
     put_u64(out, id);
     put_u64(out, records);
     end_record(out, start, trailer);
+}
+
+/// Appends a COMPRESSED record: zstd of records, at most 65,527 bytes. It is not padded, so no record behind it is
+/// aligned; perf's (before COMPRESSED2) are not either.
+pub fn compressed(out: &mut Vec<u8>, packed: &[u8]) {
+    let start = begin_record(out, RecordType::COMPRESSED, 0);
+    out.extend_from_slice(packed);
+    end_record(out, start, SampleIdTrailer::NONE);
 }
 
 /// Appends a FINISHED_ROUND record: every ring has been read once more.

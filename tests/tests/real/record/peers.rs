@@ -65,7 +65,19 @@ fn every_verb_of_perf_reads_it() {
     let options = ["-e", "cpu-clock", "-g", "-F", "1999", "--", program, "200"];
     let recorded = recorder.run(&options);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
-    let samples = recorded.samples();
+    reads_it(&recorder, program, recorded.samples());
+    // The same once more, packed. No verb may take it for anything else.
+    let options = [&["-z"], &options[..]].concat();
+    let recorded = recorder.run(&options);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert!(recorder.perf(&["report", "--stats"]).contains("COMPRESSED events:"));
+    let header = recorder.perf(&["report", "--header-only"]);
+    assert!(header.contains("compressed : Zstd, level = 3, ratio = "), "{header}");
+    reads_it(&recorder, program, recorded.samples());
+    assert_eq!(open_path(&recorder.file).unwrap().info().samples, recorded.samples());
+}
+
+fn reads_it(recorder: &Recorder, program: &str, samples: u64) {
     let path = |name: &str| recorder.folder.join(name).to_str().unwrap().to_owned();
     let file = recorder.file.to_str().unwrap();
 
@@ -89,7 +101,7 @@ fn every_verb_of_perf_reads_it() {
     let libraries = listed.iter().filter(|(_, path)| path.starts_with('/') && path.contains(".so"));
     let mut compared = 0;
     for (id, library) in libraries {
-        let there = perf_in(&recorder, &["buildid-list", "-i", library]);
+        let there = perf_in(recorder, &["buildid-list", "-i", library]);
         assert_eq!(there.trim(), *id, "{library}");
         compared += 1;
     }
@@ -101,21 +113,22 @@ fn every_verb_of_perf_reads_it() {
     recorder.perf(&["data", "convert", "--to-json", &path("perf.json")]);
     let json = fs::read_to_string(path("perf.json")).unwrap();
     assert_eq!(json.matches("\"timestamp\":").count() as u64, samples);
+    fs::remove_file(path("perf.json")).unwrap();
     for (number, how) in ["-b", "-s", "--buildid-all"].into_iter().enumerate() {
         let injected = path(&format!("injected{number}"));
         recorder.perf(&["inject", how, "-o", &injected]);
-        let stats = perf_in(&recorder, &["report", "--stats", "-i", &injected]);
+        let stats = perf_in(recorder, &["report", "--stats", "-i", &injected]);
         assert!(stats.contains(&format!("SAMPLE events: {samples:>10}")), "{stats}");
-        assert!(perf_in(&recorder, &["script", "-i", &injected]).contains("user_work"));
+        assert!(perf_in(recorder, &["script", "-i", &injected]).contains("user_work"));
     }
-    let diff = perf_in(&recorder, &["diff", file, file]);
+    let diff = perf_in(recorder, &["diff", file, file]);
     let rows = diff.lines().filter(|line| line.contains('%') && !line.starts_with('#'));
     let rows: Vec<&str> = rows.collect();
     assert!(rows.iter().any(|row| row.contains("user_work")), "{diff}");
     assert!(rows.iter().all(|row| row.contains("0.00%  ")), "it differs from itself: {diff}");
     // The archive holds what the cache has.
-    perf_in(&recorder, &["buildid-cache", "--add", program]);
-    perf_in(&recorder, &["archive", file]);
+    perf_in(recorder, &["buildid-cache", "--add", program]);
+    perf_in(recorder, &["archive", file]);
     let members = Command::new("tar").arg("tjf").arg(format!("{file}.tar.bz2")).ended().unwrap();
     let members = String::from_utf8_lossy(&members.stdout).into_owned();
     let (first, rest) = BUSY_ID.split_at(2);
