@@ -5,9 +5,10 @@
 //! between fork and exec, which only unsafe code could have there.
 
 use std::ffi::{OsStr, OsString};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::{env, io};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -27,6 +28,24 @@ pub struct StoppedCommand {
     state: State,
 }
 
+/// Where the command's standard output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandOutput {
+    /// Where ours does.
+    Ours,
+    /// To standard error, as ours is the recording; so does perf.
+    Errors,
+}
+
+impl CommandOutput {
+    fn stdio(self) -> io::Result<Stdio> {
+        match self {
+            Self::Ours => Ok(Stdio::inherit()),
+            Self::Errors => io::stderr().as_fd().try_clone_to_owned().map(Stdio::from),
+        }
+    }
+}
+
 enum State {
     Stopped,
     Running,
@@ -35,7 +54,7 @@ enum State {
 
 impl StoppedCommand {
     /// Starts the process that will become the command and waits until it has stopped itself.
-    pub fn start(command: &[OsString]) -> Result<Self> {
+    pub fn start(command: &[OsString], output: CommandOutput) -> Result<Self> {
         let program = command.first().context("no command")?;
         find(program)?;
         let child = Command::new(SELF)
@@ -43,6 +62,7 @@ impl StoppedCommand {
             .arg(getpid().as_raw_nonzero().to_string())
             .arg("--")
             .args(command)
+            .stdout(output.stdio()?)
             .spawn()
             .with_context(|| format!("cannot start a copy of perftab from {SELF}"))?;
         let pid = Pid::from_child(&child);

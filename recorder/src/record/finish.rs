@@ -10,14 +10,18 @@ use perftab_perfdata::format::perftab_section::{PerfMap, PerftabSection, Recorde
 use perftab_perfdata::format::write::{CpuMode, EventDescription};
 use perftab_perfdata::format::{perftab_section, write};
 
+use super::clock::Clock;
+use super::counters::Counters;
 use super::explain;
 use super::host;
 use super::identify::{BUDGET, Identified, Identifier};
 use super::kernel::{KERNEL_NAME, RunningKernel};
 use super::mapped_files::changed_since;
 use super::options::{BuildIdTable, RecordArgs};
+use super::part::{Destination, Part};
 use super::perf_maps;
 use super::recording_file::{FileEnd, LeftOut, is_full};
+use super::recording_stream;
 use super::session::{Ending, Session};
 use super::tally::{Tally, VdsoSeen};
 use crate::output::{self, notice, printable};
@@ -40,19 +44,23 @@ impl Session {
         let finish = |identifier: Identifier| identifier.finish(Instant::now() + BUDGET);
         let identified = self.identifier.take().map(finish).unwrap_or_default();
         let changed = match self.build_ids {
-            BuildIdTable::Written => changed_since(self.clock.read_at(), &self.tally),
+            BuildIdTable::Written => changed_since(self.clock.read_at(), &self.part.tally),
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => BTreeSet::new(),
         };
-        let perf_maps = perf_maps::of_processes(&self.tally.run_times(), self.clock.read_at());
+        let perf_maps = perf_maps::of_processes(&self.part.tally.run_times(), self.clock.read_at());
         let of_code: Vec<u64> = perf_maps.iter().map(|map| map.text.len() as u64).collect();
         let end = self.file_end(&identified, RecorderState::Ended, perf_maps);
-        let Self { file, tally, kernel, counters, .. } = self;
+        let Self { part: Part { to, tally, .. }, kernel, counters, .. } = self;
         let lost = tally.lost();
-        let (size, left_out) = file.finish(end)?;
+        let is_stream = matches!(to, Destination::Stream(_));
+        let (size, left_out) = to.finish(end)?;
         warn_of_replaced(&tally, &changed, &identified);
         warn(&tally, kernel.as_ref(), lost, counters.ring_bytes);
 
-        let path = args.output.display();
+        let path = match is_stream {
+            true => recording_stream::NAME.into(),
+            false => args.output.to_string_lossy(),
+        };
         let samples = output::counted(tally.samples, "sample", "samples");
         if let Ending::WriteFailed(error) = ending {
             let without = match left_out {
@@ -62,14 +70,14 @@ impl Session {
             let remedy =
                 if is_full(error) { "; free some space, or write elsewhere with -o" } else { "" };
             let reason = explain::reason(error);
+            let holds = if is_stream { "there are" } else { "it holds" };
             notice(format_args!(
-                "writing {path} stopped: {reason}; it holds the {samples} until \
-                 then{without}{remedy}"
+                "writing {path} stopped: {reason}; {holds} the {samples} until then{without}{remedy}"
             ));
             return Ok(RecordingOutcome::UntilFull);
         }
         if !args.quiet {
-            if !of_code.is_empty() {
+            if !of_code.is_empty() && !is_stream {
                 notice(format_args!(
                     "it contains the perf maps of {}, {} before packing",
                     output::counted(of_code.len() as u64, "process", "processes"),
@@ -77,7 +85,10 @@ impl Session {
                 ));
             }
             let size = output::size(size);
-            let next = format!("next: perftab report {path}, or perftab view {path}");
+            let next = match is_stream {
+                true => String::new(),
+                false => format!("; next: perftab report {path}, or perftab view {path}"),
+            };
             let losses = match (lost, tally.lost_sideband) {
                 (0, 0) => "none lost".to_owned(),
                 (0, records) => {
@@ -94,7 +105,7 @@ impl Session {
                 (0, 0) => format!(
                     "no samples, {size} in {path}: nothing ran long enough; raise -F, or record longer"
                 ),
-                _ => format!("{samples}, {losses}, {size} in {path}; {next}"),
+                _ => format!("{samples}, {losses}, {size} in {path}{next}"),
             });
         }
         let has_losses = lost > 0 || tally.lost_sideband > 0;
@@ -108,21 +119,17 @@ impl Session {
         recorder: RecorderState,
         perf_maps: Vec<PerfMap>,
     ) -> FileEnd {
-        let mut features = host::features();
+        let mut features = features_of_start(&self.counters, self.clock);
         features.push((Feature::TRACING_DATA, self.tracing_data.clone()));
         if self.build_ids == BuildIdTable::Written {
             features.push((Feature::BUILD_ID, self.build_id_table(files)));
         }
-        features.push((Feature::EVENT_DESC, self.event_descriptions()));
-        features.push((Feature::COMPRESSED, self.compression()));
-        let (first, last) = self.tally.times.unwrap_or((0, 0));
+        features.push((Feature::COMPRESSED, self.part.compression()));
+        let (first, last) = self.part.tally.times.unwrap_or((0, 0));
         let mut times = Vec::new();
         write::sample_time(&mut times, first, last);
         features.push((Feature::SAMPLE_TIME, times));
-        if self.counters.run_by_clock() {
-            features.extend(self.clock.features());
-        }
-        let addresses = self.tally.kernel_addresses.iter().copied();
+        let addresses = self.part.tally.kernel_addresses.iter().copied();
         let of_kernel = self.kernel.as_ref().map(|kernel| kernel.functions_at(addresses));
         let section = PerftabSection {
             kernel: of_kernel.unwrap_or_default(),
@@ -143,35 +150,45 @@ impl Session {
         if let Some(id) = self.kernel.as_ref().and_then(|kernel| kernel.build_id) {
             write::build_id_entry(&mut table, CpuMode::Kernel, id, KERNEL_NAME.as_bytes());
         }
-        for (name, id, mode) in self.tally.mapped_files() {
+        for (name, id, mode) in self.part.tally.mapped_files() {
             // The kernel's mapping names a symbol too; its entry stands above.
             if !name.starts_with(KERNEL_NAME.as_bytes()) {
                 write::build_id_entry(&mut table, mode, id, &name);
             }
         }
-        let mapped = self.tally.mapped_files();
+        let mapped = self.part.tally.mapped_files();
         for (path, id) in &files.build_ids {
             if !mapped.contains(&(path.clone(), *id, CpuMode::User)) {
                 write::build_id_entry(&mut table, CpuMode::User, *id, path);
             }
         }
         // A table entry goes by name, so it must hold for every process.
-        if let (VdsoSeen::Native, Some(id)) = (self.tally.vdso, self.tasks.vdso_build_id()) {
+        if let (VdsoSeen::Native, Some(id)) = (self.part.tally.vdso, self.tasks.vdso_build_id()) {
             write::build_id_entry(&mut table, CpuMode::User, id, b"[vdso]");
         }
         table
     }
+}
 
-    fn event_descriptions(&self) -> Vec<u8> {
-        let described: Vec<_> = self.counters.described().collect();
-        let descriptions: Vec<_> = described
-            .iter()
-            .map(|(spec, attr, ids)| EventDescription { attr, name: &spec.name, ids })
-            .collect();
-        let mut payload = Vec::new();
-        write::event_desc(&mut payload, &descriptions);
-        payload
+/// What is known before anything was recorded.
+pub(super) fn features_of_start(counters: &Counters, clock: Clock) -> Vec<(Feature, Vec<u8>)> {
+    let mut features = host::features();
+    features.push((Feature::EVENT_DESC, event_descriptions(counters)));
+    if counters.run_by_clock() {
+        features.extend(clock.features());
     }
+    features
+}
+
+fn event_descriptions(counters: &Counters) -> Vec<u8> {
+    let described: Vec<_> = counters.described().collect();
+    let descriptions: Vec<_> = described
+        .iter()
+        .map(|(spec, attr, ids)| EventDescription { attr, name: &spec.name, ids })
+        .collect();
+    let mut payload = Vec::new();
+    write::event_desc(&mut payload, &descriptions);
+    payload
 }
 
 /// Files that changed while they were recorded, each once.

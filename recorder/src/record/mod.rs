@@ -31,9 +31,11 @@ mod mapped_files;
 mod module_events;
 mod options;
 mod packer;
+mod part;
 mod perf_maps;
 mod polled;
 mod recording_file;
+mod recording_stream;
 #[allow(unsafe_code)]
 mod ring;
 mod session;
@@ -84,13 +86,13 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
     let signals = Signals::install()?;
     let mut command = match plan.command.is_empty() {
         true => None,
-        false => Some(StoppedCommand::start(&plan.command)?),
+        false => Some(StoppedCommand::start(&plan.command, plan.output.of_command())?),
     };
     let counters = Counters::open(&plan, command.as_ref().map(StoppedCommand::pid))?;
     if !args.quiet {
         counters.notices.iter().for_each(notice);
     }
-    let mut session = Session::begin(counters, &plan, args)?;
+    let mut session = Session::begin(counters, &plan)?;
     session.describe_what_runs(&plan)?;
     if let Some(command) = &mut command {
         command.go()?;

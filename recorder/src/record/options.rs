@@ -1,6 +1,7 @@
 //! The options of `perftab record` and what they ask for. Names and meanings as in `perf record`.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::cgroup;
+use super::command::CommandOutput;
 use super::event_options::EventOptions;
 use super::events::{EventNames, EventSpec, Privilege};
 use super::host;
@@ -64,7 +66,7 @@ pub struct RecordArgs {
     /// What runs in this cgroup: its path, or that below the mount
     #[arg(short = 'G', long, value_name = "CGROUP", conflicts_with_all = ["pid", "tid", "cpu"])]
     pub cgroup: Option<PathBuf>,
-    /// Write this file; an existing one becomes FILE.old
+    /// Write this file; an existing one becomes FILE.old; - is a pipe
     #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
     pub output: PathBuf,
     /// Stop after this time: 10, 10s, 500ms, 2m
@@ -218,6 +220,25 @@ pub enum BuildIdTable {
     MappingsOnly,
 }
 
+/// Where a recording goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutputPlan {
+    /// A file, complete at any moment.
+    File(PathBuf),
+    /// Standard output.
+    Stream,
+}
+
+impl OutputPlan {
+    /// Where a command's own output goes beside it.
+    pub fn of_command(&self) -> CommandOutput {
+        match self {
+            Self::File(_) => CommandOutput::Ours,
+            Self::Stream => CommandOutput::Errors,
+        }
+    }
+}
+
 /// The options, checked.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -239,6 +260,8 @@ pub struct Plan {
     pub ring: RingSize,
     /// Where build-ids are written.
     pub build_ids: BuildIdTable,
+    /// Where the recording goes.
+    pub output: OutputPlan,
     /// How records are packed, if they are.
     pub packing: Option<PackingLevel>,
     /// Limit of the recording's length.
@@ -252,9 +275,7 @@ pub struct Plan {
 impl Plan {
     /// Checks the options against each other and against this machine.
     pub fn new(args: &RecordArgs) -> Result<Self> {
-        if args.output.as_os_str() == "-" {
-            bail!("-o -: recording to standard output is not supported yet; name a file");
-        }
+        let output = output(args)?;
         let online_cpus = host::online_cpus()?;
         let mut notices = Vec::new();
         let rate = rate(args, &mut notices)?;
@@ -280,12 +301,26 @@ impl Plan {
                 None => RingSize { bytes: default_ring(rate, chains), origin: RingOrigin::Default },
             },
             build_ids: build_ids(args, PerfConfig::of_user().record_build_ids()),
+            output,
             packing: args.compression_level.filter(|&level| level > 0).map(PackingLevel),
             duration: args.duration,
             online_cpus,
             notices,
         })
     }
+}
+
+fn output(args: &RecordArgs) -> Result<OutputPlan> {
+    if args.output.as_os_str() != "-" {
+        return Ok(OutputPlan::File(args.output.clone()));
+    }
+    if io::stdout().is_terminal() {
+        bail!("-o -: standard output is a terminal; add | perftab report -, or name a file");
+    }
+    if args.compression_level.is_some_and(|level| level > 0) {
+        bail!("-o -: a stream is not packed by -z; pipe it through zstd, which perftab reads too");
+    }
+    Ok(OutputPlan::Stream)
 }
 
 /// What the options say, else what users have set for perf.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
+use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::perftab_section::RecorderState;
 use perftab_perfdata::format::record::RecordType;
 use perftab_perfdata::format::write;
@@ -16,13 +17,15 @@ use super::clock::Clock;
 use super::command::StoppedCommand;
 use super::counters::Counters;
 use super::events;
-use super::identify::{Identified, Identifier};
+use super::finish::features_of_start;
+use super::identify::Identifier;
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
-use super::options::{BuildIdTable, Plan, RecordArgs, Target};
-use super::packer::{Packed, Packer};
+use super::options::{BuildIdTable, OutputPlan, Plan, Target};
+use super::part::{Destination, Part, RecordsSince};
 use super::polled::{PolledCounters, Woken};
-use super::recording_file::{EventHead, RecordingFile, is_full};
+use super::recording_file::{EventHead, RecordingFile};
+use super::recording_stream::RecordingStream;
 use super::ring::Fill;
 use super::signals::Signals;
 use super::tally::{self, Tally};
@@ -34,8 +37,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
 /// Written in pieces of about this size, however many rings there are.
 const WRITE_SIZE: usize = 1 << 20;
-/// And of about this size once a piece did not fit on the disk any more.
-const LAST_WRITES: usize = 16 << 10;
 
 /// Why a recording ended.
 #[derive(Debug)]
@@ -52,18 +53,11 @@ pub enum Ending {
     WriteFailed(io::Error),
 }
 
-/// Records written since the last checkpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RecordsSince {
-    None,
-    Some,
-}
-
 /// A recording under way.
 pub struct Session {
     pub(super) counters: Counters,
-    pub(super) file: RecordingFile,
-    pub(super) tally: Tally,
+    /// What is written at present.
+    pub(super) part: Part,
     /// `None` if the kernel is not recorded.
     pub(super) kernel: Option<RunningKernel>,
     pub(super) tasks: RunningTasks,
@@ -75,33 +69,15 @@ pub struct Session {
     pub(super) identifier: Option<Identifier>,
     /// What readers need to know of tracepoints.
     pub(super) tracing_data: Vec<u8>,
-    /// When the last checkpoint was due, and how long it took.
-    checkpointed: Option<(Instant, Duration)>,
-    /// Whether there are records that the last checkpoint does not know.
-    records: RecordsSince,
-    /// What files are, as the last checkpoint has it.
-    identified: Identified,
     trailer: SampleIdTrailer,
     buffer: Vec<u8>,
-    /// Bytes of records that were taken from the buffer.
-    taken: u64,
-    /// `None` if records are written as they are.
-    packer: Option<Packer>,
-    /// What the feature COMPRESSED says, once records are packed no more.
-    packing: Vec<u8>,
-    /// A write failed: what comes is dropped, and the recording ends.
-    failure: Option<io::Error>,
 }
 
 impl Session {
-    /// Creates the file.
-    pub fn begin(counters: Counters, plan: &Plan, args: &RecordArgs) -> Result<Self> {
+    /// Creates the file, or begins the stream.
+    pub fn begin(counters: Counters, plan: &Plan) -> Result<Self> {
         let kernel = counters.count_the_kernel().then(|| RunningKernel::read(Path::new("/")));
         let tracing_data = events::tracing_data(Path::new("/"), &counters.tracepoints())?;
-        let described: Vec<_> = counters.described().collect();
-        let heads: Vec<_> =
-            described.iter().map(|(_, attr, ids)| EventHead { attr, ids }).collect();
-        let file = RecordingFile::create(&args.output, &heads)?;
         let trailer = SampleIdTrailer::of_sample_type(counters.sample_type());
         let clock = Clock::now();
         let identifier = match plan.build_ids {
@@ -110,26 +86,30 @@ impl Session {
             }
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => None,
         };
-        let packer = plan.packing.map(Packer::start).transpose();
+        let described: Vec<_> = counters.described().collect();
+        let heads: Vec<_> =
+            described.iter().map(|(_, attr, ids)| EventHead { attr, ids }).collect();
+        let to = match &plan.output {
+            OutputPlan::File(path) => Destination::File(RecordingFile::create(path, &heads)?),
+            OutputPlan::Stream => {
+                let mut features = features_of_start(&counters, clock);
+                features.push((Feature::TRACING_DATA, tracing_data.clone()));
+                features.retain(|(_, payload)| !payload.is_empty());
+                Destination::Stream(RecordingStream::begin(&heads, &features)?)
+            }
+        };
+        let tally = Tally::new(counters.sample_type(), counters.sideband.ids.iter().copied());
         Ok(Self {
-            packer: packer.context("records cannot be packed")?,
-            packing: Vec::new(),
-            taken: 0,
-            tally: Tally::new(counters.sample_type(), counters.sideband.ids.iter().copied()),
+            part: Part::begin(to, tally, plan.packing)?,
             tasks: RunningTasks::new(trailer, plan.chains.described_mappings()),
             build_ids: plan.build_ids,
             clock,
             identifier,
             tracing_data,
-            checkpointed: None,
-            records: RecordsSince::None,
-            identified: Identified::default(),
             counters,
-            file,
             kernel,
             trailer,
             buffer: Vec::new(),
-            failure: None,
         })
     }
 
@@ -179,16 +159,16 @@ impl Session {
                 .into_iter()
                 .chain([signals.as_fd()])
                 .collect();
-            let packer = self.packer.as_ref().map(Packer::as_fd);
+            let packer = self.part.packed();
             let patience = left.unwrap_or(patience).min(patience);
             match polled.wait(&self.counters, packer, &others, patience)? {
-                Woken::ByPackerAlone => self.write_packed(Packer::next),
+                Woken::ByPackerAlone => self.part.write_what_is_packed(&mut self.buffer),
                 Woken::ForARound => {
                     signals.clear();
                     self.round();
                 }
             }
-            if let Some(error) = self.failure.take() {
+            if let Some(error) = self.part.failure.take() {
                 break Ending::WriteFailed(error);
             } else if command.as_mut().is_some_and(|command| command.has_ended()) {
                 break Ending::CommandEnded;
@@ -203,9 +183,9 @@ impl Session {
         self.counters.disable();
         if !matches!(ending, Ending::WriteFailed(_)) {
             self.round();
-            self.write_packed(Packer::next_to_come);
+            self.part.write_all_packed();
         }
-        Ok(match self.failure.take() {
+        Ok(match self.part.failure.take() {
             Some(error) => Ending::WriteFailed(error),
             None => ending,
         })
@@ -213,25 +193,25 @@ impl Session {
 
     /// Empties every ring once and says so.
     fn round(&mut self) {
-        let before = self.taken;
+        let before = self.part.taken();
         self.empty_rings();
         let latest = self.describe_new_modules();
-        let has_records = self.taken > before || !self.buffer.is_empty();
+        let has_records = self.part.taken() > before || !self.buffer.is_empty();
         if has_records {
             write::finished_round(&mut self.buffer);
             self.write_buffer();
-            self.records = RecordsSince::Some;
+            self.part.records = RecordsSince::Some;
         }
         if let Some(identifier) = &mut self.identifier {
-            identifier.add(self.tally.take_new_files_without_id());
+            identifier.add(self.part.tally.take_new_files_without_id());
         }
         let has_checkpoint = self.checkpoint();
-        self.write_packed(Packer::next);
-        if has_checkpoint || (has_records && self.packer.is_none()) {
-            self.file.acknowledge();
+        self.part.write_what_is_packed(&mut self.buffer);
+        if has_checkpoint || (has_records && !self.part.is_packed()) {
+            self.part.to.acknowledge();
         }
         if let Some(kernel) = &mut self.kernel {
-            kernel.modules.looked_after(latest.unwrap_or(self.tally.latest));
+            kernel.modules.looked_after(latest.unwrap_or(self.part.tally.latest));
         }
     }
 
@@ -239,44 +219,40 @@ impl Session {
     /// a file may be written to while there is nothing to record. True if it was.
     fn checkpoint(&mut self) -> bool {
         let is_due = |(last, took): (Instant, Duration)| last.elapsed() >= PATIENCE.max(100 * took);
-        if self.failure.is_some() || !self.checkpointed.is_none_or(is_due) {
+        let is_file = matches!(self.part.to, Destination::File(_));
+        if !is_file || self.part.failure.is_some() || !self.part.checkpointed.is_none_or(is_due) {
             return false;
         }
         let begin = Instant::now();
         let identified = self.identifier.as_mut().map(Identifier::so_far).unwrap_or_default();
-        if self.records == RecordsSince::None && identified == self.identified {
+        if self.part.records == RecordsSince::None && identified == self.part.identified {
             return false;
         }
         let end = self.file_end(&identified, RecorderState::AtWork, Vec::new());
-        let is_placed = self.file.checkpoint(end);
+        let is_placed = self.part.to.checkpoint(end);
         if is_placed {
-            (self.records, self.identified) = (RecordsSince::None, identified);
+            (self.part.records, self.part.identified) = (RecordsSince::None, identified);
         }
-        self.checkpointed = Some((Instant::now(), begin.elapsed()));
+        self.part.checkpointed = Some((Instant::now(), begin.elapsed()));
         is_placed
     }
 
     /// Writes down what the counters lost, as perf does for samples: LOST records come with the next
     /// record of their ring, and after the last there is none. They do not say what it was either.
     pub(super) fn write_late_losses(&mut self) {
-        let trailer = self.trailer.at(self.tally.latest);
+        let trailer = self.trailer.at(self.part.tally.latest);
         let lost = self.counters.lost_samples().unwrap_or(0);
-        if lost > self.tally.lost_samples {
+        if lost > self.part.tally.lost_samples {
             write::lost_samples(&mut self.buffer, lost, trailer);
         }
         let lost = self.counters.lost_sideband().unwrap_or(0);
-        if let Some(late) = lost.checked_sub(self.tally.lost_sideband).filter(|late| *late > 0)
+        if let Some(late) = lost.checked_sub(self.part.tally.lost_sideband).filter(|late| *late > 0)
             && let Some(&id) = self.counters.sideband.ids.first()
         {
             write::lost(&mut self.buffer, id, late, trailer);
         }
         self.write_buffer();
-        self.write_packed(Packer::next_to_come);
-    }
-
-    /// The payload of the feature COMPRESSED; empty if nothing was packed.
-    pub(super) fn compression(&self) -> Vec<u8> {
-        self.packer.as_ref().map_or_else(|| self.packing.clone(), Packer::feature)
+        self.part.write_all_packed();
     }
 
     fn empty_rings(&mut self) {
@@ -309,75 +285,16 @@ impl Session {
             records = rest;
         }
         if fill == Fill::Full && self.counters.has_new_loss(ring) {
-            gaps.push(before.unwrap_or(self.tally.latest));
+            gaps.push(before.unwrap_or(self.part.tally.latest));
         }
         for time in gaps {
             write::lost(&mut self.buffer, id, 0, self.trailer.at(time));
         }
     }
 
-    /// Takes note of the records in the buffer and writes them, or has them packed. Only what is in the
-    /// file counts.
+    /// Hands the records in the buffer on.
     fn write_buffer(&mut self) {
-        let mut records = std::mem::take(&mut self.buffer);
-        self.taken += records.len() as u64;
-        if self.failure.is_none() && !records.is_empty() {
-            if let Some(packer) = &mut self.packer {
-                self.tally.walk(&records);
-                packer.push(records);
-                return self.write_packed(Packer::next);
-            }
-            let mut written = self.write(&records);
-            if written.as_ref().is_err_and(is_full) {
-                let (sideband, samples) = part_samples(&records);
-                let mut pieces = pieces(&sideband).chain(pieces(&samples));
-                written = pieces.try_for_each(|piece| self.write(piece));
-            }
-            self.failure = written.err();
-        }
-        records.clear();
-        self.buffer = records;
-    }
-
-    /// Writes whole records, or nothing of them.
-    fn write(&mut self, records: &[u8]) -> io::Result<()> {
-        self.file.append(records)?;
-        self.tally.walk(records);
-        Ok(())
-    }
-
-    /// Writes what comes back from the packer.
-    fn write_packed(&mut self, next: impl Fn(&mut Packer) -> Option<Packed>) {
-        let mut missing = 0;
-        let failure = loop {
-            match self.packer.as_mut().and_then(&next) {
-                None => return,
-                Some(Packed::Record { bytes, content }) => {
-                    if let Err(error) = self.file.append(&bytes) {
-                        missing = content.samples;
-                        break error;
-                    }
-                }
-                Some(Packed::Batch(mut memory)) => {
-                    // Before the features say how, nobody can unpack it.
-                    if self.checkpointed.is_some() {
-                        self.file.acknowledge();
-                    }
-                    if self.buffer.capacity() == 0 {
-                        memory.clear();
-                        self.buffer = memory;
-                    }
-                }
-                Some(Packed::Failed(error)) => break error,
-            }
-        };
-        // What is packed refers to what was packed before: nothing after a gap can be read.
-        if let Some(packer) = self.packer.take() {
-            self.packing = packer.feature();
-            missing += packer.give_up();
-        }
-        self.tally.samples = self.tally.samples.saturating_sub(missing);
-        self.failure = Some(failure);
+        self.part.take(&mut self.buffer);
     }
 
     /// After the rings were emptied: describes the modules that came since the last round. If there
@@ -385,41 +302,13 @@ impl Session {
     fn describe_new_modules(&mut self) -> Option<u64> {
         let change = self.kernel.as_mut()?.modules.look()?;
         self.write_buffer();
-        let before = self.tally.latest;
+        let before = self.part.tally.latest;
         if change.is_unclear() {
             self.empty_rings();
             self.write_buffer();
         }
-        let (kernel, latest) = (self.kernel.as_ref()?, self.tally.latest);
+        let (kernel, latest) = (self.kernel.as_ref()?, self.part.tally.latest);
         kernel.modules.write_change(&change, latest, &mut self.buffer, self.trailer);
         Some(before)
     }
-}
-
-/// What samples need to be understood, and the samples. Within a round the order in the file does
-/// not matter: readers sort it by time.
-fn part_samples(mut records: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    let (mut sideband, mut samples) = (Vec::new(), Vec::new());
-    while let Some((header, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
-        let is_sample = header.record_type == RecordType::SAMPLE;
-        if is_sample { &mut samples } else { &mut sideband }.extend_from_slice(record);
-        records = rest;
-    }
-    (sideband, samples)
-}
-
-/// Whole records in pieces of about [`LAST_WRITES`]: what still fits on a disk that is full is
-/// better than nothing of a second's samples.
-fn pieces(mut records: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::from_fn(move || {
-        let mut left = records;
-        while records.len() - left.len() < LAST_WRITES
-            && let Some((_, _, rest)) = RecordHeader::split(left, ByteOrder::NATIVE)
-        {
-            left = rest;
-        }
-        let piece = &records[..records.len() - left.len()];
-        records = left;
-        (!piece.is_empty()).then_some(piece)
-    })
 }

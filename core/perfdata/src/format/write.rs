@@ -8,8 +8,8 @@
 
 use super::build_id::BuildId;
 use super::feature::Feature;
-use super::header::{FILE_HEADER_SIZE, MAGIC_BIG, MAGIC_LITTLE};
-use super::record::{KERNEL_PID, RecordType, misc};
+use super::header::{FILE_HEADER_SIZE, MAGIC_BIG, MAGIC_LITTLE, PIPE_HEADER_SIZE};
+use super::record::{KERNEL_PID, MAX_RECORD_SIZE, RecordType, misc};
 
 /// The magic of a file in this machine's byte order.
 pub const MAGIC: [u8; 8] = if cfg!(target_endian = "little") { MAGIC_LITTLE } else { MAGIC_BIG };
@@ -372,6 +372,49 @@ pub fn finished_round(out: &mut Vec<u8>) {
     end_record(out, start, SampleIdTrailer::NONE);
 }
 
+/// What a stream begins with; everything else comes as records.
+pub fn stream_header(out: &mut Vec<u8>) {
+    out.extend_from_slice(&MAGIC);
+    put_u64(out, PIPE_HEADER_SIZE);
+}
+
+/// Appends a HEADER_ATTR record: an event of a stream. `None`, and nothing is appended, if it is too long for a record.
+pub fn header_attr(out: &mut Vec<u8>, attr: &[u8], ids: &[u64]) -> Option<()> {
+    free_record(out, RecordType::HEADER_ATTR, |out| {
+        out.extend_from_slice(attr);
+        ids.iter().for_each(|id| put_u64(out, *id));
+    })
+}
+
+/// Appends a HEADER_FEATURE record: a feature section of a stream. `None` as of [`header_attr`].
+pub fn header_feature(out: &mut Vec<u8>, feature: Feature, payload: &[u8]) -> Option<()> {
+    free_record(out, RecordType::HEADER_FEATURE, |out| {
+        put_u64(out, feature.0.into());
+        put_padded(out, payload, payload.len().next_multiple_of(8));
+    })
+}
+
+/// Appends a HEADER_TRACING_DATA record, with the data behind it.
+pub fn header_tracing_data(out: &mut Vec<u8>, payload: &[u8]) {
+    let start = begin_record(out, RecordType::HEADER_TRACING_DATA, 0);
+    let padded = payload.len().next_multiple_of(8);
+    put_u32(out, padded as u32);
+    end_record(out, start, SampleIdTrailer::NONE);
+    put_padded(out, payload, padded);
+}
+
+/// A record of any length, unless that is too much.
+fn free_record(out: &mut Vec<u8>, kind: RecordType, body: impl FnOnce(&mut Vec<u8>)) -> Option<()> {
+    let start = begin_record(out, kind, 0);
+    body(out);
+    if out.len() - start > MAX_RECORD_SIZE {
+        out.truncate(start);
+        return None;
+    }
+    end_record(out, start, SampleIdTrailer::NONE);
+    Some(())
+}
+
 fn begin_record(out: &mut Vec<u8>, record_type: RecordType, misc: u16) -> usize {
     let start = out.len();
     put_u32(out, record_type.0);
@@ -390,7 +433,7 @@ fn end_record(out: &mut Vec<u8>, start: usize, trailer: SampleIdTrailer) {
         }
         None => out.resize(end, 0),
     }
-    // Names are cut at NAME_MAX and nothing else has a free length, so this always fits.
+    // Names are cut at NAME_MAX, and `free_record` has looked, so this always fits.
     let size = (out.len() - start) as u16;
     out[start + 6..start + 8].copy_from_slice(&size.to_ne_bytes());
 }
@@ -496,6 +539,17 @@ mod tests {
         assert_eq!(out[out.len() - 24..], [[0; 8], 0x1234u64.to_ne_bytes(), [0; 8]].concat());
         assert_eq!(trailer.time_of(&out), Some(0x1234));
         assert_eq!(SampleIdTrailer::NONE.time_of(&out), None);
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_record_is_not_appended() {
+        let mut out = vec![1];
+        let most = (MAX_RECORD_SIZE - 16) / 8;
+        assert_eq!(header_attr(&mut out, &[0; 8], &vec![7; most + 1]), None);
+        assert_eq!(header_feature(&mut out, Feature::CMDLINE, &[0; 65_528]), None);
+        assert_eq!(out, [1]);
+        assert_eq!(header_attr(&mut out, &[0; 8], &vec![7; most]), Some(()));
+        assert_eq!(usize::from(u16_at(&out, 1 + 6)), out.len() - 1);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::open::open_path;
 use perftab_tests::perftab_binary;
 
-use crate::record::recorder::{BUSY_ID, Recorder, busy, is_installed, is_root};
+use crate::record::recorder::{BUSY_ID, Recorder, RecorderOutput, busy, is_installed, is_root};
 
 #[test]
 fn perf_finds_every_sample_id_and_feature() {
@@ -134,6 +134,49 @@ fn reads_it(recorder: &Recorder, program: &str, samples: u64) {
     let (first, rest) = BUSY_ID.split_at(2);
     assert!(members.lines().any(|it| it == format!(".build-id/{first}/{rest}")), "{members}");
     assert!(members.lines().any(|it| it.ends_with(&format!("busy/{BUSY_ID}/elf"))), "{members}");
+}
+
+/// Into a pipe goes what perf writes there, and nothing else: what the command prints goes elsewhere.
+#[test]
+fn a_stream_is_read_while_it_comes() {
+    let test = "a_stream_is_read_while_it_comes";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let script = "
+        \"$1\" record -o - -e cpu-clock -g -F 1999 -- sh -c 'echo spoken; exec \"$0\" 200' \"$2\" 2>said |
+        tee stream | HOME=. perf report -i - --stats 2>&1 && cat said >&2";
+    let output = Command::new("sh")
+        .args(["-c", script, "sh"])
+        .args([perftab_binary(), program])
+        .current_dir(&*recorder.folder)
+        .ended()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let recorded = RecorderOutput { exit_code: output.status.code(), said };
+    let samples = recorded.samples();
+    assert!(samples > 100 && recorded.said.contains("spoken\n"), "{}", recorded.said);
+    let stats = String::from_utf8_lossy(&output.stdout);
+    assert!(stats.contains(&format!("SAMPLE events: {samples:>10}")), "{stats}");
+    let recorder = Recorder { file: recorder.folder.join("stream"), ..recorder };
+    assert_eq!(blocks(&recorder.perf(&["script"])), samples);
+    assert!(recorder.perf(&["report", "--stdio", "-g", "none"]).contains("user_work"));
+    assert!(recorder.perf(&["buildid-list"]).contains(BUSY_ID));
+    let info = open_path(&recorder.file).unwrap().info();
+    assert_eq!((info.samples, info.events[0].name.as_str()), (samples, "cpu-clock"));
+    let program = info.dsos.iter().find(|dso| dso.name == "busy").expect("it was mapped");
+    assert_eq!(program.build_id.as_deref(), Some(BUSY_ID));
+    assert!(info.host.hostname.is_some());
+    let report = Command::new("sh")
+        .args(["-c", "\"$0\" report -i - <stream"])
+        .arg(perftab_binary())
+        .current_dir(&*recorder.folder)
+        .ended()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&report.stdout).contains("user_work"), "{report:?}");
 }
 
 /// Registers and stacks are asked of the kernel as perf asks for them, so that whoever unwinds its recordings unwinds ours.

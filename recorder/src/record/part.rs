@@ -1,0 +1,237 @@
+//! A file of a recording, or the stream that it is: what goes into it, and what is noted of that on the way.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use perftab_perfdata::decode::ByteOrder;
+use perftab_perfdata::decode::records::RecordHeader;
+use perftab_perfdata::format::record::RecordType;
+
+use super::identify::Identified;
+use super::packer::{Packed, Packer, PackingLevel};
+use super::recording_file::{FileEnd, LeftOut, RecordingFile, is_full};
+use super::recording_stream::RecordingStream;
+use super::tally::Tally;
+
+/// Written in pieces of about this size once one did not fit on the disk any more.
+const LAST_WRITES: usize = 16 << 10;
+
+/// Where a recording goes.
+pub enum Destination {
+    /// It is complete at any moment.
+    File(RecordingFile),
+    /// Whoever reads it does so at once.
+    Stream(RecordingStream),
+}
+
+impl Destination {
+    fn append(&mut self, records: &[u8]) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.append(records),
+            Self::Stream(stream) => stream.append(records),
+        }
+    }
+
+    /// Bytes of records so far.
+    pub fn data_size(&self) -> u64 {
+        match self {
+            Self::File(file) => file.data_size(),
+            Self::Stream(stream) => stream.data_size(),
+        }
+    }
+
+    /// [`RecordingFile::acknowledge`].
+    pub fn acknowledge(&mut self) {
+        if let Self::File(file) = self {
+            file.acknowledge();
+        }
+    }
+
+    /// [`RecordingFile::checkpoint`].
+    pub fn checkpoint(&mut self, end: FileEnd) -> bool {
+        match self {
+            Self::File(file) => file.checkpoint(end),
+            Self::Stream(_) => false,
+        }
+    }
+
+    /// Writes the end. Returns how many bytes there are.
+    pub fn finish(self, end: FileEnd) -> Result<(u64, LeftOut)> {
+        match self {
+            Self::File(file) => file.finish(end),
+            Self::Stream(stream) => stream.finish(end),
+        }
+    }
+}
+
+/// Records written since the last checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordsSince {
+    /// It knows all.
+    None,
+    /// It does not know these.
+    Some,
+}
+
+/// What is recorded from one moment to another.
+pub struct Part {
+    /// Where it goes.
+    pub to: Destination,
+    /// What is in it.
+    pub tally: Tally,
+    /// When the last checkpoint was due, and how long it took.
+    pub checkpointed: Option<(Instant, Duration)>,
+    /// Whether there are records that the last checkpoint does not know.
+    pub records: RecordsSince,
+    /// What files are, as the last checkpoint has it.
+    pub identified: Identified,
+    /// A write failed: what comes is dropped, and the recording ends.
+    pub failure: Option<io::Error>,
+    /// Bytes of records that it took.
+    taken: u64,
+    /// `None` if records are written as they are.
+    packer: Option<Packer>,
+    /// What the feature COMPRESSED says, once records are packed no more.
+    packing: Vec<u8>,
+}
+
+impl Part {
+    /// With nothing in it.
+    pub fn begin(to: Destination, tally: Tally, packing: Option<PackingLevel>) -> Result<Self> {
+        let packer = packing.map(Packer::start).transpose();
+        Ok(Self {
+            to,
+            tally,
+            checkpointed: None,
+            records: RecordsSince::None,
+            identified: Identified::default(),
+            failure: None,
+            taken: 0,
+            packer: packer.context("records cannot be packed")?,
+            packing: Vec::new(),
+        })
+    }
+
+    /// Bytes of records that it took, packed or not.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Whether records come back from a thread that packs.
+    pub fn is_packed(&self) -> bool {
+        self.packer.is_some()
+    }
+
+    /// Readable once packed records can be written.
+    pub fn packed(&self) -> Option<BorrowedFd<'_>> {
+        self.packer.as_ref().map(Packer::as_fd)
+    }
+
+    /// The payload of the feature COMPRESSED; empty if nothing was packed.
+    pub fn compression(&self) -> Vec<u8> {
+        self.packer.as_ref().map_or_else(|| self.packing.clone(), Packer::feature)
+    }
+
+    /// Takes note of whole records and writes them, or has them packed; leaves the memory for others.
+    /// Only what is in the file counts.
+    pub fn take(&mut self, buffer: &mut Vec<u8>) {
+        let mut records = std::mem::take(buffer);
+        self.taken += records.len() as u64;
+        if self.failure.is_none() && !records.is_empty() {
+            if let Some(packer) = &mut self.packer {
+                self.tally.walk(&records);
+                packer.push(records);
+                return self.write_packed(Packer::next, buffer);
+            }
+            let mut written = self.write(&records);
+            if written.as_ref().is_err_and(is_full) {
+                let (sideband, samples) = part_samples(&records);
+                let mut pieces = pieces(&sideband).chain(pieces(&samples));
+                written = pieces.try_for_each(|piece| self.write(piece));
+            }
+            self.failure = written.err();
+        }
+        records.clear();
+        *buffer = records;
+    }
+
+    /// Writes whole records, or nothing of them.
+    fn write(&mut self, records: &[u8]) -> io::Result<()> {
+        self.to.append(records)?;
+        self.tally.walk(records);
+        Ok(())
+    }
+
+    /// Writes what has come back packed.
+    pub fn write_what_is_packed(&mut self, buffer: &mut Vec<u8>) {
+        self.write_packed(Packer::next, buffer);
+    }
+
+    /// Waits until all has come back packed, and writes it.
+    pub fn write_all_packed(&mut self) {
+        self.write_packed(Packer::next_to_come, &mut Vec::new());
+    }
+
+    fn write_packed(&mut self, next: impl Fn(&mut Packer) -> Option<Packed>, buffer: &mut Vec<u8>) {
+        let mut missing = 0;
+        let failure = loop {
+            match self.packer.as_mut().and_then(&next) {
+                None => return,
+                Some(Packed::Record { bytes, content }) => {
+                    if let Err(error) = self.to.append(&bytes) {
+                        missing = content.samples;
+                        break error;
+                    }
+                }
+                Some(Packed::Batch(mut memory)) => {
+                    // Before the features say how, nobody can unpack it.
+                    if self.checkpointed.is_some() {
+                        self.to.acknowledge();
+                    }
+                    if buffer.capacity() == 0 {
+                        memory.clear();
+                        *buffer = memory;
+                    }
+                }
+                Some(Packed::Failed(error)) => break error,
+            }
+        };
+        // What is packed refers to what was packed before: nothing after a gap can be read.
+        if let Some(packer) = self.packer.take() {
+            self.packing = packer.feature();
+            missing += packer.give_up();
+        }
+        self.tally.samples = self.tally.samples.saturating_sub(missing);
+        self.failure = Some(failure);
+    }
+}
+
+/// What samples need to be understood, and the samples. Within a round the order in the file does
+/// not matter: readers sort it by time.
+fn part_samples(mut records: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let (mut sideband, mut samples) = (Vec::new(), Vec::new());
+    while let Some((header, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
+        let is_sample = header.record_type == RecordType::SAMPLE;
+        if is_sample { &mut samples } else { &mut sideband }.extend_from_slice(record);
+        records = rest;
+    }
+    (sideband, samples)
+}
+
+/// Whole records in pieces of about [`LAST_WRITES`]: what still fits on a disk that is full is
+/// better than nothing of a second's samples.
+fn pieces(mut records: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let mut left = records;
+        while records.len() - left.len() < LAST_WRITES
+            && let Some((_, _, rest)) = RecordHeader::split(left, ByteOrder::NATIVE)
+        {
+            left = rest;
+        }
+        let piece = &records[..records.len() - left.len()];
+        records = left;
+        (!piece.is_empty()).then_some(piece)
+    })
+}

@@ -1,0 +1,89 @@
+//! `-o -`: the recording as perf writes it into a pipe, for whoever reads it at once.
+//!
+//! What a file has around its records comes as records: events and features before all others, build-ids at the end
+//! (`perf_event__synthesize_for_pipe` in `tools/perf/util/synthetic-events.c`). A record has at most 64 KiB. So the
+//! kernel's symbols and the hashes of files without a build-id have no place here; names come from the machine that
+//! reads it, which mostly is this one.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use anyhow::{Context, Result, anyhow};
+use perftab_perfdata::decode::ByteOrder;
+use perftab_perfdata::decode::records::RecordHeader;
+use perftab_perfdata::format::feature::Feature;
+use perftab_perfdata::format::record::RecordType;
+use perftab_perfdata::format::write;
+
+use super::recording_file::{EventHead, FileEnd, LeftOut};
+
+/// How messages call it.
+pub const NAME: &str = "standard output";
+
+/// Standard output, while a recording is written there.
+pub struct RecordingStream {
+    to: File,
+    /// Bytes so far.
+    size: u64,
+    /// Those of records, without what comes before.
+    data_size: u64,
+}
+
+impl RecordingStream {
+    /// Writes what comes before the records.
+    pub fn begin(events: &[EventHead<'_>], features: &[(Feature, Vec<u8>)]) -> Result<Self> {
+        let to = io::stdout().as_fd().try_clone_to_owned().context(NAME)?;
+        let mut stream = Self { to: File::from(to), size: 0, data_size: 0 };
+        let mut head = Vec::new();
+        write::stream_header(&mut head);
+        for event in events {
+            write::header_attr(&mut head, event.attr, event.ids).ok_or_else(|| {
+                anyhow!("-o -: so many counters do not fit into a stream; name a file")
+            })?;
+        }
+        for (feature, payload) in features {
+            match *feature {
+                Feature::TRACING_DATA => write::header_tracing_data(&mut head, payload),
+                // What is too long says nothing that a reader could not do without.
+                feature => drop(write::header_feature(&mut head, feature, payload)),
+            }
+        }
+        stream.write(&head).with_context(|| format!("{NAME} cannot be written"))?;
+        Ok(stream)
+    }
+
+    /// Bytes of records written.
+    pub fn data_size(&self) -> u64 {
+        self.data_size
+    }
+
+    /// Appends whole records.
+    pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
+        self.write(records)?;
+        self.data_size += records.len() as u64;
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.to.write_all(bytes)?;
+        self.size += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes the build-ids. Whoever has gone away does not miss them.
+    pub fn finish(mut self, end: FileEnd) -> Result<(u64, LeftOut)> {
+        let table = end.features.into_iter().find(|(feature, _)| *feature == Feature::BUILD_ID);
+        let mut entries = table.map(|(_, payload)| payload).unwrap_or_default();
+        let kind = RecordType::HEADER_BUILD_ID.0.to_ne_bytes();
+        let mut at = 0;
+        while let Some((_, entry, _)) = RecordHeader::split(&entries[at..], ByteOrder::NATIVE) {
+            let length = entry.len();
+            entries[at..at + kind.len()].copy_from_slice(&kind);
+            at += length;
+        }
+        let written = self.write(&entries);
+        let left_out = if written.is_ok() { LeftOut::Nothing } else { LeftOut::Something };
+        Ok((self.size, left_out))
+    }
+}
