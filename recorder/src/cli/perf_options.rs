@@ -43,7 +43,6 @@ const COMMANDS: &[Options] = &[
                 "--kcore",
                 "after the recording, run perftab buildid kcore, which keeps the kernel's code",
             ),
-            ("--max-size", "use --duration to limit the recording"),
             ("--dry-run", "to try the options, record `true`"),
         ],
         others: "-b --branch-any -d --data -D --delay -I --intr-regs -i --no-inherit \
@@ -53,7 +52,7 @@ const COMMANDS: &[Options] = &[
                  --exclude-perf --group --kernel-callchains --mmap-flush --namespaces \
                  --no-bpf-event --num-thread-synthesize --off-cpu-thresh --overwrite \
                  --per-thread --phys-data --proc-map-timeout --setup-filter --strict-freq \
-                 --switch-events --switch-max-files --switch-output --switch-output-event --synth \
+                 --switch-events --switch-output-event --synth \
                  --tail-synthesize --threads --timestamp-filename --transaction --user-callchains \
                  --user-regs --vmlinux --latency",
         instead: "use perf record with it: perftab opens what it writes",

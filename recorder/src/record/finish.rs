@@ -41,6 +41,11 @@ impl Session {
     /// Completes the file and says what is in it.
     pub fn finish(mut self, ending: &Ending, args: &RecordArgs) -> Result<RecordingOutcome> {
         self.write_late_losses();
+        // From now on it has the name that it keeps.
+        let path = match &mut self.parts {
+            Some(parts) => parts.keep()?,
+            None => args.to.output.clone(),
+        };
         let finish = |identifier: Identifier| identifier.finish(Instant::now() + BUDGET);
         let identified = self.identifier.take().map(finish).unwrap_or_default();
         let changed = match self.build_ids {
@@ -50,16 +55,19 @@ impl Session {
         let perf_maps = perf_maps::of_processes(&self.part.tally.run_times(), self.clock.read_at());
         let of_code: Vec<u64> = perf_maps.iter().map(|map| map.text.len() as u64).collect();
         let end = self.file_end(&identified, RecorderState::Ended, perf_maps);
-        let Self { part: Part { to, tally, .. }, kernel, counters, .. } = self;
+        let Self { part: Part { to, tally, .. }, kernel, counters, parts, lost_before, .. } = self;
         let lost = tally.lost();
         let is_stream = matches!(to, Destination::Stream(_));
         let (size, left_out) = to.finish(end)?;
+        if let Some(mut parts) = parts {
+            parts.remove_oldest();
+        }
         warn_of_replaced(&tally, &changed, &identified);
         warn(&tally, kernel.as_ref(), lost, counters.ring_bytes);
 
         let path = match is_stream {
             true => recording_stream::NAME.into(),
-            false => args.output.to_string_lossy(),
+            false => path.to_string_lossy(),
         };
         let samples = output::counted(tally.samples, "sample", "samples");
         if let Ending::WriteFailed(error) = ending {
@@ -108,7 +116,7 @@ impl Session {
                 _ => format!("{samples}, {losses}, {size} in {path}{next}"),
             });
         }
-        let has_losses = lost > 0 || tally.lost_sideband > 0;
+        let has_losses = lost > 0 || tally.lost_sideband > 0 || lost_before > 0;
         Ok(if has_losses { RecordingOutcome::WithLosses } else { RecordingOutcome::All })
     }
 

@@ -30,8 +30,10 @@ mod kernel_modules;
 mod mapped_files;
 mod module_events;
 mod options;
+mod output_options;
 mod packer;
 mod part;
+mod parts;
 mod perf_maps;
 mod polled;
 mod recording_file;
@@ -92,7 +94,7 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
     if !args.quiet {
         counters.notices.iter().for_each(notice);
     }
-    let mut session = Session::begin(counters, &plan)?;
+    let mut session = Session::begin(counters, &plan, args)?;
     session.describe_what_runs(&plan)?;
     if let Some(command) = &mut command {
         command.go()?;

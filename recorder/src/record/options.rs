@@ -1,7 +1,6 @@
 //! The options of `perftab record` and what they ask for. Names and meanings as in `perf record`.
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,10 +8,10 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::cgroup;
-use super::command::CommandOutput;
 use super::event_options::EventOptions;
 use super::events::{EventNames, EventSpec, Privilege};
 use super::host;
+use super::output_options::{OutputArgs, OutputPlan};
 use super::packer::PackingLevel;
 use super::tasks::DescribedMappings;
 use crate::perfconfig::{PerfConfig, RecordBuildIds};
@@ -66,16 +65,12 @@ pub struct RecordArgs {
     /// What runs in this cgroup: its path, or that below the mount
     #[arg(short = 'G', long, value_name = "CGROUP", conflicts_with_all = ["pid", "tid", "cpu"])]
     pub cgroup: Option<PathBuf>,
-    /// Write this file; an existing one becomes FILE.old; - is a pipe
-    #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
-    pub output: PathBuf,
+    /// What is written.
+    #[command(flatten)]
+    pub to: OutputArgs,
     /// Stop after this time: 10, 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
-    /// Pack records by zstd while recording; N from 1 to 22 [default: 3]
-    #[arg(short = 'z', long, value_name = "N", num_args = 0..=1, require_equals = true,
-        default_missing_value = "3", value_parser = clap::value_parser!(i32).range(0..=22))]
-    pub compression_level: Option<i32>,
     /// Ring buffer per CPU, in pages or as 2M [default: 512K, more at high -F]
     #[arg(short, long, value_name = "SIZE")]
     pub mmap_pages: Option<String>,
@@ -220,25 +215,6 @@ pub enum BuildIdTable {
     MappingsOnly,
 }
 
-/// Where a recording goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OutputPlan {
-    /// A file, complete at any moment.
-    File(PathBuf),
-    /// Standard output.
-    Stream,
-}
-
-impl OutputPlan {
-    /// Where a command's own output goes beside it.
-    pub fn of_command(&self) -> CommandOutput {
-        match self {
-            Self::File(_) => CommandOutput::Ours,
-            Self::Stream => CommandOutput::Errors,
-        }
-    }
-}
-
 /// The options, checked.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -266,6 +242,8 @@ pub struct Plan {
     pub packing: Option<PackingLevel>,
     /// Limit of the recording's length.
     pub duration: Option<Duration>,
+    /// Limit of its size.
+    pub max_size: Option<u64>,
     /// Every CPU that is online.
     pub online_cpus: Vec<u32>,
     /// What the user should know before it begins.
@@ -275,7 +253,7 @@ pub struct Plan {
 impl Plan {
     /// Checks the options against each other and against this machine.
     pub fn new(args: &RecordArgs) -> Result<Self> {
-        let output = output(args)?;
+        let output = OutputPlan::new(&args.to)?;
         let online_cpus = host::online_cpus()?;
         let mut notices = Vec::new();
         let rate = rate(args, &mut notices)?;
@@ -302,25 +280,13 @@ impl Plan {
             },
             build_ids: build_ids(args, PerfConfig::of_user().record_build_ids()),
             output,
-            packing: args.compression_level.filter(|&level| level > 0).map(PackingLevel),
+            packing: args.to.compression_level.filter(|&level| level > 0).map(PackingLevel),
             duration: args.duration,
+            max_size: args.to.max_size,
             online_cpus,
             notices,
         })
     }
-}
-
-fn output(args: &RecordArgs) -> Result<OutputPlan> {
-    if args.output.as_os_str() != "-" {
-        return Ok(OutputPlan::File(args.output.clone()));
-    }
-    if io::stdout().is_terminal() {
-        bail!("-o -: standard output is a terminal; add | perftab report -, or name a file");
-    }
-    if args.compression_level.is_some_and(|level| level > 0) {
-        bail!("-o -: a stream is not packed by -z; pipe it through zstd, which perftab reads too");
-    }
-    Ok(OutputPlan::Stream)
 }
 
 /// What the options say, else what users have set for perf.

@@ -21,7 +21,7 @@ const LAST_WRITES: usize = 16 << 10;
 /// Where a recording goes.
 pub enum Destination {
     /// It is complete at any moment.
-    File(RecordingFile),
+    File(Box<RecordingFile>),
     /// Whoever reads it does so at once.
     Stream(RecordingStream),
 }

@@ -21,8 +21,10 @@ use super::finish::features_of_start;
 use super::identify::Identifier;
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
-use super::options::{BuildIdTable, OutputPlan, Plan, Target};
+use super::options::{BuildIdTable, Plan, RecordArgs, Target};
+use super::output_options::OutputPlan;
 use super::part::{Destination, Part, RecordsSince};
+use super::parts::Parts;
 use super::polled::{PolledCounters, Woken};
 use super::recording_file::{EventHead, RecordingFile};
 use super::recording_stream::RecordingStream;
@@ -47,6 +49,8 @@ pub enum Ending {
     TargetEnded,
     /// `--duration` is over.
     TimeIsUp,
+    /// The file has what `--max-size` lets it have.
+    SizeReached,
     /// Ctrl-C, SIGTERM or SIGHUP.
     Asked,
     /// No more could be written.
@@ -69,13 +73,19 @@ pub struct Session {
     pub(super) identifier: Option<Identifier>,
     /// What readers need to know of tracepoints.
     pub(super) tracing_data: Vec<u8>,
-    trailer: SampleIdTrailer,
+    pub(super) trailer: SampleIdTrailer,
+    /// `None` unless it goes on in other files.
+    pub(super) parts: Option<Parts>,
+    /// Records that were lost before the part that is written at present.
+    pub(super) lost_before: u64,
+    /// Whether only errors and warnings are printed.
+    pub(super) is_quiet: bool,
     buffer: Vec<u8>,
 }
 
 impl Session {
     /// Creates the file, or begins the stream.
-    pub fn begin(counters: Counters, plan: &Plan) -> Result<Self> {
+    pub fn begin(counters: Counters, plan: &Plan, args: &RecordArgs) -> Result<Self> {
         let kernel = counters.count_the_kernel().then(|| RunningKernel::read(Path::new("/")));
         let tracing_data = events::tracing_data(Path::new("/"), &counters.tracepoints())?;
         let trailer = SampleIdTrailer::of_sample_type(counters.sample_type());
@@ -90,7 +100,9 @@ impl Session {
         let heads: Vec<_> =
             described.iter().map(|(_, attr, ids)| EventHead { attr, ids }).collect();
         let to = match &plan.output {
-            OutputPlan::File(path) => Destination::File(RecordingFile::create(path, &heads)?),
+            OutputPlan::File(path) | OutputPlan::Parts(path, _) => {
+                Destination::File(Box::new(RecordingFile::create(path, &heads)?))
+            }
             OutputPlan::Stream => {
                 let mut features = features_of_start(&counters, clock);
                 features.push((Feature::TRACING_DATA, tracing_data.clone()));
@@ -109,6 +121,12 @@ impl Session {
             counters,
             kernel,
             trailer,
+            parts: match &plan.output {
+                OutputPlan::Parts(path, rotation) => Some(Parts::new(path, *rotation)),
+                OutputPlan::File(_) | OutputPlan::Stream => None,
+            },
+            lost_before: 0,
+            is_quiet: args.quiet,
             buffer: Vec::new(),
         })
     }
@@ -117,16 +135,33 @@ impl Session {
     /// processes that run already. In this order nothing is missed: what is mapped meanwhile is
     /// recorded twice, which is harmless, as the description has time 0 and so comes first.
     pub fn describe_what_runs(&mut self, plan: &Plan) -> Result<()> {
-        if let Some(kernel) = &self.kernel {
-            kernel.write_mappings(&mut self.buffer, self.trailer);
-        }
-        self.write_buffer();
         let processes = match plan.target {
-            Target::Command => return Ok(()),
+            Target::Command => Vec::new(),
             Target::Cpus(_) | Target::Cgroup(_) => tasks::all_processes(),
             Target::Processes(_) | Target::Threads(_) => self.counters.processes.clone(),
         };
-        self.counters.enable().context("the counters cannot be started")?;
+        if plan.target != Target::Command {
+            self.counters.enable().context("the counters cannot be started")?;
+        }
+        self.describe(processes);
+        Ok(())
+    }
+
+    /// The same for a part that begins while counters run.
+    pub(super) fn describe_once_more(&mut self, plan: &Plan) {
+        let processes = match plan.target {
+            Target::Cpus(_) | Target::Cgroup(_) => tasks::all_processes(),
+            Target::Command | Target::Processes(_) | Target::Threads(_) => {
+                self.part.tally.processes().collect()
+            }
+        };
+        self.describe(processes);
+    }
+
+    fn describe(&mut self, processes: Vec<i32>) {
+        if let Some(kernel) = &self.kernel {
+            kernel.write_mappings(&mut self.buffer, self.trailer);
+        }
         let mut emptied = Instant::now();
         for pid in processes {
             self.tasks.write_process(pid, &mut self.buffer);
@@ -137,7 +172,6 @@ impl Session {
             }
         }
         self.write_buffer();
-        Ok(())
     }
 
     /// Moves records until something ends the recording, then stops the counters.
@@ -160,7 +194,8 @@ impl Session {
                 .chain([signals.as_fd()])
                 .collect();
             let packer = self.part.packed();
-            let patience = left.unwrap_or(patience).min(patience);
+            let of_part = self.parts.as_ref().and_then(Parts::patience);
+            let patience = [left, of_part].into_iter().flatten().fold(patience, Duration::min);
             match polled.wait(&self.counters, packer, &others, patience)? {
                 Woken::ByPackerAlone => self.part.write_what_is_packed(&mut self.buffer),
                 Woken::ForARound => {
@@ -178,6 +213,13 @@ impl Session {
                 break Ending::TargetEnded;
             } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 break Ending::TimeIsUp;
+            } else if plan.max_size.is_some_and(|most| self.part.to.data_size() >= most) {
+                break Ending::SizeReached;
+            }
+            if (signals.took_usr2() || self.part_is_due())
+                && let Err(error) = self.begin_next_part(plan)
+            {
+                break Ending::WriteFailed(io::Error::other(format!("{error:#}")));
             }
         };
         self.counters.disable();
@@ -241,11 +283,12 @@ impl Session {
     /// record of their ring, and after the last there is none. They do not say what it was either.
     pub(super) fn write_late_losses(&mut self) {
         let trailer = self.trailer.at(self.part.tally.latest);
-        let lost = self.counters.lost_samples().unwrap_or(0);
+        let before = self.parts.as_ref().map(|parts| parts.losses).unwrap_or_default();
+        let lost = self.counters.lost_samples().unwrap_or(0).saturating_sub(before.samples);
         if lost > self.part.tally.lost_samples {
             write::lost_samples(&mut self.buffer, lost, trailer);
         }
-        let lost = self.counters.lost_sideband().unwrap_or(0);
+        let lost = self.counters.lost_sideband().unwrap_or(0).saturating_sub(before.sideband);
         if let Some(late) = lost.checked_sub(self.part.tally.lost_sideband).filter(|late| *late > 0)
             && let Some(&id) = self.counters.sideband.ids.first()
         {

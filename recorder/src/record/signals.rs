@@ -1,4 +1,4 @@
-//! Signals that end a recording, turned into something that can be polled.
+//! Signals that end a recording, or have it go on in another file, turned into something that can be polled.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,6 +14,7 @@ use signal_hook::{flag, low_level::pipe};
 pub struct Signals {
     wake: UnixStream,
     asked_to_end: Arc<AtomicBool>,
+    usr2: Arc<AtomicBool>,
 }
 
 impl Signals {
@@ -33,13 +34,17 @@ impl Signals {
             flag::register(signal, asked_to_end.clone())?;
             pipe::register(signal, waker.try_clone()?)?;
         }
-        pipe::register(SIGCHLD, waker)?;
+        pipe::register(SIGCHLD, waker.try_clone()?)?;
+        // In this order: whoever is woken finds it set.
+        let usr2 = Arc::new(AtomicBool::new(false));
+        flag::register(SIGUSR2, usr2.clone())?;
+        pipe::register(SIGUSR2, waker)?;
         // A limit on the size of files is then an error of the write, handled like a full disk.
-        // The others ask perf for a snapshot: whoever sends them does not want the recording to end.
-        for signal in [SIGXFSZ, SIGUSR1, SIGUSR2] {
+        // The other asks perf for a snapshot: whoever sends it does not want the recording to end.
+        for signal in [SIGXFSZ, SIGUSR1] {
             flag::register(signal, Arc::new(AtomicBool::new(false)))?;
         }
-        Ok(Self { wake, asked_to_end })
+        Ok(Self { wake, asked_to_end, usr2 })
     }
 
     /// Readable once any of the signals has come, or a child has ended.
@@ -51,6 +56,11 @@ impl Signals {
     pub fn clear(&mut self) {
         let mut bytes = [0; 64];
         while matches!(self.wake.read(&mut bytes), Ok(count) if count > 0) {}
+    }
+
+    /// Whether SIGUSR2 has come since this was last asked.
+    pub fn took_usr2(&self) -> bool {
+        self.usr2.swap(false, Ordering::Relaxed)
     }
 
     /// Whether the recording is to end.

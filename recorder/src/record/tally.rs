@@ -57,6 +57,8 @@ pub struct Tally {
     last_sampled: u32,
     /// Processes with executable memory without a file.
     run_times: BTreeSet<u32>,
+    /// Processes that were met and have not ended.
+    processes: BTreeSet<u32>,
     // Keyed by the record from the id on: one look-up of bytes per mapping, parsed at the end.
     mapped: HashSet<Box<[u8]>>,
     // The same for files without an id, from device and inode on.
@@ -116,6 +118,23 @@ impl Tally {
         Self { layout: SampleLayout::of(sample_type), trailer, sideband, ..Self::default() }
     }
 
+    /// Of what follows this: nothing is in it yet, but what runs at present is known.
+    pub fn of_next_part(&self) -> Self {
+        Self {
+            layout: self.layout,
+            trailer: self.trailer,
+            sideband: self.sideband.clone(),
+            processes: self.processes.clone(),
+            latest: self.latest,
+            ..Self::default()
+        }
+    }
+
+    /// Processes that were met and have not ended, as far as records tell.
+    pub fn processes(&self) -> impl Iterator<Item = i32> {
+        self.processes.iter().filter_map(|&pid| i32::try_from(pid).ok()).filter(|&pid| pid > 0)
+    }
+
     /// Takes note of whole records.
     pub fn walk(&mut self, mut records: &[u8]) {
         while let Some((header, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
@@ -124,6 +143,8 @@ impl Tally {
                 RecordType::SAMPLE => self.sample(record, misc),
                 RecordType::MMAP2 => self.mapping(record, misc),
                 RecordType::FORK => self.fork(record),
+                RecordType::COMM => self.processes.extend(u32_at(record, RECORD_HEADER_SIZE)),
+                RecordType::EXIT => self.exit(record),
                 RecordType::LOST => {
                     let (id, lost) = (u64_at(record, 8), lost_in(record));
                     match id.is_some_and(|id| self.sideband.contains(&id)) {
@@ -232,8 +253,17 @@ impl Tally {
     fn fork(&mut self, record: &[u8]) {
         let [pid, parent] =
             [RECORD_HEADER_SIZE, RECORD_HEADER_SIZE + 4].map(|at| u32_at(record, at));
+        self.processes.extend(pid);
         if parent.is_some_and(|parent| self.run_times.contains(&parent)) {
             self.run_times.extend(pid);
+        }
+    }
+
+    /// `{ header, u32 pid, ppid, tid, ptid }`: a process has ended if its first thread has.
+    fn exit(&mut self, record: &[u8]) {
+        let [pid, tid] = [RECORD_HEADER_SIZE, RECORD_HEADER_SIZE + 8].map(|at| u32_at(record, at));
+        if let Some(pid) = pid.filter(|_| pid == tid) {
+            self.processes.remove(&pid);
         }
     }
 

@@ -5,6 +5,7 @@
 mod failures;
 mod identity;
 mod off_cpu;
+mod parts;
 mod peers;
 mod recorder;
 mod targets;

@@ -1,0 +1,214 @@
+//! `--switch-output`: a recording of many files, each whole by itself, of which the oldest may go.
+//!
+//! As with perf, what is written at present has the name of `-o`, and gets its time behind it once it is complete:
+//! `perf.data.YYYYMMDDHHMMSScc`, with hundredths of a second. (perf's is local time; here it is UTC, by which no hour of a
+//! night comes twice.)
+//!
+//! A part begins with a description of what runs, like the first: time 0, so before all samples. Samples go into it from
+//! before it is described, so that little ends between the two. What was before is completed only then.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use perftab_perfdata::format::perftab_section::RecorderState;
+
+use super::identify::Identifier;
+use super::options::Plan;
+use super::output_options::{Rotation, SwitchAt};
+use super::part::{Destination, Part};
+use super::perf_maps;
+use super::recording_file::{EventHead, RecordingFile};
+use super::session::Session;
+use super::tasks::RunningTasks;
+use crate::output::{self, notice};
+
+/// The files of a recording.
+pub struct Parts {
+    /// Where it is written at present.
+    path: PathBuf,
+    rotation: Rotation,
+    /// What is complete, the oldest first.
+    kept: VecDeque<PathBuf>,
+    begun: Instant,
+    /// Whether anything was lost before the part that is written at present.
+    pub losses: Losses,
+}
+
+/// What the counters had lost by a moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Losses {
+    /// Samples.
+    pub samples: u64,
+    /// Records of mappings and threads.
+    pub sideband: u64,
+}
+
+impl Parts {
+    /// Before the first is complete.
+    pub fn new(path: &Path, rotation: Rotation) -> Self {
+        Self {
+            path: path.to_owned(),
+            rotation,
+            kept: VecDeque::new(),
+            begun: Instant::now(),
+            losses: Losses::default(),
+        }
+    }
+
+    /// Whether another part has to begin, by its size and age.
+    pub fn is_due(&self, size: u64) -> bool {
+        match self.rotation.at {
+            SwitchAt::Signal => false,
+            SwitchAt::Size(most) => size >= most,
+            SwitchAt::Time(most) => self.begun.elapsed() >= most,
+        }
+    }
+
+    /// How long none is due, if that is known.
+    pub fn patience(&self) -> Option<Duration> {
+        match self.rotation.at {
+            SwitchAt::Signal | SwitchAt::Size(_) => None,
+            SwitchAt::Time(most) => Some(most.saturating_sub(self.begun.elapsed())),
+        }
+    }
+
+    /// Gives what was written its own name. The oldest goes if there are too many.
+    pub fn keep(&mut self) -> Result<PathBuf> {
+        let mut time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let name = loop {
+            let mut name = self.path.as_os_str().to_owned();
+            name.push(format!(".{}", stamp(time)));
+            let name = PathBuf::from(name);
+            if fs::symlink_metadata(&name).is_err() {
+                break name;
+            }
+            time += Duration::from_millis(10);
+        };
+        fs::rename(&self.path, &name).with_context(|| self.path.display().to_string())?;
+        self.kept.push_back(name.clone());
+        self.begun = Instant::now();
+        Ok(name)
+    }
+
+    /// There is no other file: what was written goes on.
+    fn take_back(&mut self) {
+        if let Some(name) = self.kept.pop_back() {
+            let _ = fs::rename(name, &self.path);
+        }
+    }
+
+    /// Removes those that are too many. What is gone by now was removed by others.
+    pub fn remove_oldest(&mut self) {
+        let Some(most) = self.rotation.most else { return };
+        while self.kept.len() > most.get()
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            let _ = fs::remove_file(oldest);
+        }
+    }
+}
+
+impl Session {
+    /// Whether what is written at present has to be completed.
+    pub(super) fn part_is_due(&self) -> bool {
+        self.parts.as_ref().is_some_and(|parts| parts.is_due(self.part.to.data_size()))
+    }
+
+    /// Goes on in another file, and completes what was written. Rings have just been emptied.
+    pub(super) fn begin_next_part(&mut self, plan: &Plan) -> Result<()> {
+        let Some(parts) = &mut self.parts else { return Ok(()) };
+        let name = parts.keep()?;
+        let described: Vec<_> = self.counters.described().collect();
+        let heads: Vec<_> =
+            described.iter().map(|(_, attr, ids)| EventHead { attr, ids }).collect();
+        let created = RecordingFile::create(&parts.path, &heads);
+        let to = Destination::File(Box::new(created.inspect_err(|_| parts.take_back())?));
+        let next = Part::begin(to, self.part.tally.of_next_part(), plan.packing)?;
+        // What is known of files is by inode, which may be of another file by now.
+        self.tasks = RunningTasks::new(self.trailer, plan.chains.described_mappings());
+        let before = std::mem::replace(&mut self.part, next);
+        self.describe_once_more(plan);
+        let next = std::mem::replace(&mut self.part, before);
+        self.write_late_losses();
+        let identified = self.identifier.as_mut().map(Identifier::so_far).unwrap_or_default();
+        let of_code = perf_maps::of_processes(&self.part.tally.run_times(), self.clock.read_at());
+        let end = self.file_end(&identified, RecorderState::Ended, of_code);
+        let Part { to, tally, .. } = std::mem::replace(&mut self.part, next);
+        let lost = tally.lost() + tally.lost_sideband;
+        if let Some(parts) = &mut self.parts {
+            parts.losses = Losses {
+                samples: self.counters.lost_samples().unwrap_or(0),
+                sideband: self.counters.lost_sideband().unwrap_or(0),
+            };
+            self.lost_before += lost;
+        }
+        // On a disk that is full, what is written at present will say so.
+        match to.finish(end) {
+            Ok((size, _)) if !self.is_quiet => notice(format_args!(
+                "{}, {} lost, {} in {}",
+                output::counted(tally.samples, "sample", "samples"),
+                if lost == 0 { "none".to_owned() } else { output::grouped(lost) },
+                output::size(size),
+                name.display()
+            )),
+            Ok(_) => {}
+            Err(error) => output::failure(&error),
+        }
+        if let Some(parts) = &mut self.parts {
+            parts.remove_oldest();
+        }
+        Ok(())
+    }
+}
+
+/// `YYYYMMDDHHMMSScc` of a time since 1970, in UTC.
+fn stamp(time: Duration) -> String {
+    const DAY: u64 = 86_400;
+    let seconds = time.as_secs();
+    let (year, month, day) = date(seconds / DAY);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    let hundredths = time.subsec_millis() / 10;
+    format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}{hundredths:02}")
+}
+
+/// Year, month and day of the day so many after 1970-01-01.
+fn date(mut days: u64) -> (u64, u64, u64) {
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
+    let mut year = 1970;
+    while days >= 365 + u64::from(is_leap(year)) {
+        days -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let lengths = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    while days >= lengths[month] {
+        days -= lengths[month];
+        month += 1;
+    }
+    (year, month as u64 + 1, days + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `date -u -d @SECONDS +%Y%m%d%H%M%S` says.
+    #[test]
+    fn names_have_the_time() {
+        for (seconds, millis, expected) in [
+            (0, 0, "1970010100000000"),
+            (951_782_399, 990, "2000022823595999"),
+            (951_868_799, 9, "2000022923595900"),
+            (1_709_251_199, 129, "2024022923595912"),
+            (4_107_542_400, 0, "2100030100000000"),
+        ] {
+            let time = Duration::from_secs(seconds) + Duration::from_millis(millis);
+            assert_eq!(stamp(time), expected);
+        }
+    }
+}
