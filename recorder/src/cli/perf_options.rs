@@ -50,7 +50,7 @@ const COMMANDS: &[Options] = &[
                  --stat -u --uid -W --weight --affinity --aio --all-cgroups --aux-sample \
                  --clang-opt --clang-path --code-page-size --control --data-page-size --debuginfod \
                  --exclude-perf --group --kernel-callchains --mmap-flush --namespaces \
-                 --no-bpf-event --num-thread-synthesize --off-cpu-thresh --overwrite \
+                 --no-bpf-event --num-thread-synthesize --off-cpu-thresh \
                  --per-thread --phys-data --proc-map-timeout --setup-filter --strict-freq \
                  --switch-events --switch-output-event --synth \
                  --tail-synthesize --threads --timestamp-filename --transaction --user-callchains \

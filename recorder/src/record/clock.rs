@@ -26,6 +26,11 @@ impl Clock {
         Self { wall: SystemTime::now(), monotonic }
     }
 
+    /// What time it is by the clock of records.
+    pub fn record_time() -> u64 {
+        nanos(duration(clock_gettime(ClockId::Monotonic)))
+    }
+
     /// The wall clock's time of the moment that was read.
     pub fn read_at(&self) -> SystemTime {
         self.wall

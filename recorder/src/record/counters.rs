@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use anyhow::{Context, Result, anyhow, bail};
 use perf_event_open_sys::bindings::perf_event_attr;
@@ -21,8 +21,10 @@ use rustix::io::Errno;
 use super::clock;
 use super::events::{self, EventSpec, Privilege, Sampled, Tracepoint};
 use super::explain;
-use super::options::{BuildIdTable, CallChains, OffCpu, Plan, Rate, RingOrigin, StackCopy, Target};
-use super::ring::Ring;
+use super::options::{
+    BuildIdTable, CallChains, KeptSamples, OffCpu, Plan, Rate, RingOrigin, StackCopy, Target,
+};
+use super::ring::{OverwrittenRing, Ring};
 use super::sys::{self, Scope};
 use super::tasks::DescribedMappings;
 use crate::descriptors::raise_descriptor_limit;
@@ -98,8 +100,10 @@ pub struct Counters {
     /// Reports mappings and threads. In the file it is the first event, with more ids: so other
     /// tools see no event without samples.
     pub sideband: Counter,
-    /// Two rings for each CPU, sideband and samples.
+    /// Two rings for each CPU, sideband and samples; or sideband alone, where samples are written over.
     pub rings: Vec<Ring>,
+    /// Of samples, where these are written over: one for each CPU.
+    pub overwritten: Vec<OverwrittenRing>,
     /// Those of sideband, by index.
     sideband_rings: BTreeMap<usize, SidebandRing>,
     /// Bytes of each ring of samples.
@@ -137,6 +141,7 @@ impl Counters {
             events: specs.iter().map(|spec| counter(spec, Role::SamplingOnly)).collect(),
             sideband,
             rings: Vec::new(),
+            overwritten: Vec::new(),
             sideband_rings: BTreeMap::new(),
             ring_bytes: plan.ring.bytes,
             notices,
@@ -280,17 +285,32 @@ impl Counters {
         let mut sideband_bytes = SIDEBAND_RING.min(self.ring_bytes);
         let sideband = RingSize { origin: RingOrigin::Default, bytes: &mut sideband_bytes };
         let first = self.sideband.fds.len();
-        let sideband =
-            open_sharing(std::slice::from_mut(&mut self.sideband), plan, of_sideband, sideband)?;
+        let sideband = open_sharing(
+            std::slice::from_mut(&mut self.sideband),
+            plan,
+            of_sideband,
+            sideband,
+            Ring::map,
+        )?;
         if sideband.is_some() {
             let counters = first..self.sideband.fds.len();
             let ring = SidebandRing { counters, reported: 0, lost: 0 };
             self.sideband_rings.insert(self.rings.len(), ring);
         }
         let samples = RingSize { origin: plan.ring.origin, bytes: &mut self.ring_bytes };
-        let samples = open_sharing(&mut self.events, plan, scopes, samples)?;
         // In this order: what is mapped is read before the samples that are in it.
-        self.rings.extend(sideband.into_iter().chain(samples));
+        self.rings.extend(sideband);
+        match plan.samples {
+            KeptSamples::All => {
+                let ring = open_sharing(&mut self.events, plan, scopes, samples, Ring::map)?;
+                self.rings.extend(ring);
+            }
+            KeptSamples::Latest => {
+                let map = OverwrittenRing::map;
+                let ring = open_sharing(&mut self.events, plan, scopes, samples, map)?;
+                self.overwritten.extend(ring);
+            }
+        }
         Ok(())
     }
 }
@@ -302,12 +322,13 @@ struct RingSize<'a> {
 }
 
 /// Opens counters on one CPU, with one ring for all of them; `None` if no thread is there any more.
-fn open_sharing(
+fn open_sharing<R>(
     counters: &mut [Counter],
     plan: &Plan,
     scopes: &[Scope<'_>],
     size: RingSize<'_>,
-) -> Result<Option<Ring>> {
+    map: impl Fn(BorrowedFd<'_>, usize) -> io::Result<R>,
+) -> Result<Option<R>> {
     // (counter, descriptor) that owns the ring.
     let mut owner: Option<(usize, usize)> = None;
     let mut ring = None;
@@ -321,7 +342,7 @@ fn open_sharing(
             };
             match owner {
                 None => {
-                    ring = Some(map_ring(&fd, size.origin, size.bytes)?);
+                    ring = Some(map_ring(&fd, size.origin, size.bytes, &map)?);
                     owner = Some((index, counters[index].fds.len()));
                 }
                 Some((counter, at)) => {
@@ -524,6 +545,8 @@ fn attr(
     attr.set_exclude_guest(1);
     attr.set_precise_ip(spec.precise.level().into());
     attr.set_sample_id_all(1);
+    let is_overwritten = role == Role::SamplingOnly && plan.samples == KeptSamples::Latest;
+    attr.set_write_backward(u64::from(is_overwritten));
     // Not in the ring of sideband, which many switches would fill.
     attr.set_context_switch(u64::from(spec.sampled == Sampled::AtSwitches));
     if role == Role::Tracking {
@@ -576,9 +599,14 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
 }
 
 /// Maps a ring of `bytes`, or of as much less as is permitted if the size is our default.
-fn map_ring(fd: &OwnedFd, origin: RingOrigin, bytes: &mut usize) -> Result<Ring> {
+fn map_ring<R>(
+    fd: &OwnedFd,
+    origin: RingOrigin,
+    bytes: &mut usize,
+    map: impl Fn(BorrowedFd<'_>, usize) -> io::Result<R>,
+) -> Result<R> {
     loop {
-        match Ring::map(fd.as_fd(), *bytes) {
+        match map(fd.as_fd(), *bytes) {
             Ok(ring) => return Ok(ring),
             Err(error) if is(&error, Errno::PERM) && origin == RingOrigin::Default => {
                 if *bytes <= rustix::param::page_size() {

@@ -19,10 +19,10 @@ pub struct EventOption {
 /// The same, apart from each other.
 #[derive(Debug, Args)]
 struct Written {
-    /// Event of perf list [default: cycles, else cpu-clock]; :u user, :k kernel
+    /// Event of perf list [default: cycles, else cpu-clock]; :u, :k
     #[arg(short, long, value_name = "EVENT")]
     event: Vec<String>,
-    /// Only where fields of the tracepoints of the -e before are so: prev_pid>0
+    /// Of tracepoints before, only where fields are so: prev_pid>0
     #[arg(long, value_name = "FILTER")]
     filter: Vec<String>,
 }

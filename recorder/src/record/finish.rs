@@ -17,7 +17,8 @@ use super::host;
 use super::identify::{BUDGET, Identified, Identifier};
 use super::kernel::{KERNEL_NAME, RunningKernel};
 use super::mapped_files::changed_since;
-use super::options::{BuildIdTable, RecordArgs};
+use super::options::{BuildIdTable, OffCpu, Plan};
+use super::output_options::OutputPlan;
 use super::part::{Destination, Part};
 use super::perf_maps;
 use super::recording_file::{FileEnd, LeftOut, is_full};
@@ -39,13 +40,29 @@ pub enum RecordingOutcome {
 
 impl Session {
     /// Completes the file and says what is in it.
-    pub fn finish(mut self, ending: &Ending, args: &RecordArgs) -> Result<RecordingOutcome> {
-        self.write_late_losses();
-        // From now on it has the name that it keeps.
-        let path = match &mut self.parts {
-            Some(parts) => parts.keep()?,
-            None => args.to.output.clone(),
+    pub fn finish(
+        mut self,
+        ending: &Ending,
+        exit_code: Option<u8>,
+        plan: &Plan,
+    ) -> Result<RecordingOutcome> {
+        let path = match (&plan.output, &mut self.parts) {
+            (OutputPlan::Flight(path, _), _) => path.clone(),
+            // From now on it has the name that it keeps.
+            (_, Some(parts)) => parts.keep()?,
+            (OutputPlan::File(path) | OutputPlan::Parts(path, _), None) => path.clone(),
+            (OutputPlan::Stream, None) => recording_stream::NAME.into(),
         };
+        if let Some(flight) = &self.flight {
+            if !flight.writes_at_end(exit_code) {
+                if !self.is_quiet {
+                    notice("the command did not fail: nothing is written");
+                }
+                return Ok(RecordingOutcome::All);
+            }
+            self.part = self.recall(&path, plan)?;
+        }
+        self.write_late_losses();
         let finish = |identifier: Identifier| identifier.finish(Instant::now() + BUDGET);
         let identified = self.identifier.take().map(finish).unwrap_or_default();
         let changed = match self.build_ids {
@@ -55,7 +72,8 @@ impl Session {
         let perf_maps = perf_maps::of_processes(&self.part.tally.run_times(), self.clock.read_at());
         let of_code: Vec<u64> = perf_maps.iter().map(|map| map.text.len() as u64).collect();
         let end = self.file_end(&identified, RecorderState::Ended, perf_maps);
-        let Self { part: Part { to, tally, .. }, kernel, counters, parts, lost_before, .. } = self;
+        let Self { part, kernel, counters, parts, lost_before, is_quiet, .. } = self;
+        let Part { to, tally, failure, .. } = part;
         let lost = tally.lost();
         let is_stream = matches!(to, Destination::Stream(_));
         let (size, left_out) = to.finish(end)?;
@@ -65,12 +83,13 @@ impl Session {
         warn_of_replaced(&tally, &changed, &identified);
         warn(&tally, kernel.as_ref(), lost, counters.ring_bytes);
 
-        let path = match is_stream {
-            true => recording_stream::NAME.into(),
-            false => path.to_string_lossy(),
-        };
+        let path = path.display();
         let samples = output::counted(tally.samples, "sample", "samples");
-        if let Ending::WriteFailed(error) = ending {
+        let failure = match ending {
+            Ending::WriteFailed(error) => Some(error),
+            _ => failure.as_ref(),
+        };
+        if let Some(error) = failure {
             let without = match left_out {
                 LeftOut::Nothing => "",
                 LeftOut::Something => ", without build-ids or symbols",
@@ -84,7 +103,7 @@ impl Session {
             ));
             return Ok(RecordingOutcome::UntilFull);
         }
-        if !args.quiet {
+        if !is_quiet {
             if !of_code.is_empty() && !is_stream {
                 notice(format_args!(
                     "it contains the perf maps of {}, {} before packing",
@@ -106,7 +125,7 @@ impl Session {
                 _ => format!("{} lost", output::grouped(lost)),
             };
             notice(match (tally.samples, lost) {
-                (0, 0) if args.off_cpu => format!(
+                (0, 0) if plan.off_cpu == OffCpu::Recorded => format!(
                     "no samples, {size} in {path}: all of it waited, and waiting counts from when \
                      it is seen to begin; record longer"
                 ),

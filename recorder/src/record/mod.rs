@@ -22,6 +22,7 @@ mod explain;
 #[cfg(test)]
 mod fake_root;
 mod finish;
+mod flight;
 mod host;
 mod identify;
 mod kallsyms;
@@ -46,6 +47,7 @@ mod signals;
 mod sys;
 mod tally;
 mod tasks;
+mod trigger;
 
 use std::process::ExitCode;
 
@@ -100,7 +102,12 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
         command.go()?;
     }
     let ending = session.run(&plan, signals, command.as_mut())?;
-    let kept = session.finish(&ending, args)?;
+    // Of a command that has ended by itself.
+    let exit_code = match (&ending, &mut command) {
+        (Ending::CommandEnded, Some(command)) => command.terminate(),
+        _ => None,
+    };
+    let kept = session.finish(&ending, exit_code, &plan)?;
     // Only now: a command that takes its time to end must not keep the file incomplete.
     let code = command.as_mut().and_then(StoppedCommand::terminate);
     Ok(match (kept, ending, code) {

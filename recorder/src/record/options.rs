@@ -14,6 +14,7 @@ use super::host;
 use super::output_options::{OutputArgs, OutputPlan};
 use super::packer::PackingLevel;
 use super::tasks::DescribedMappings;
+use super::trigger::Trigger;
 use crate::perfconfig::{PerfConfig, RecordBuildIds};
 
 /// Samples per second unless `-F` or `-c` says otherwise. perf's default is 4000; a quarter of it
@@ -71,7 +72,7 @@ pub struct RecordArgs {
     /// Stop after this time: 10, 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
-    /// Ring buffer per CPU, in pages or as 2M [default: 512K, more at high -F]
+    /// Ring buffer per CPU, in pages or as 2M [default: 512K or more]
     #[arg(short, long, value_name = "SIZE")]
     pub mmap_pages: Option<String>,
     /// Omit the build-id table; since Linux 5.12 mappings have build-ids
@@ -177,6 +178,15 @@ impl StackCopy {
     }
 }
 
+/// Which samples are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptSamples {
+    /// They are written as they come.
+    All,
+    /// As many as rings hold: the kernel writes over what is oldest.
+    Latest,
+}
+
 /// Whether time off the CPU can be worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffCpu {
@@ -238,6 +248,10 @@ pub struct Plan {
     pub build_ids: BuildIdTable,
     /// Where the recording goes.
     pub output: OutputPlan,
+    /// Which samples are kept until the end.
+    pub samples: KeptSamples,
+    /// When a flight recorder writes.
+    pub triggers: Vec<Trigger>,
     /// How records are packed, if they are.
     pub packing: Option<PackingLevel>,
     /// Limit of the recording's length.
@@ -276,13 +290,24 @@ impl Plan {
             off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },
             ring: match args.mmap_pages.as_deref() {
                 Some(text) => RingSize { bytes: ring_size(text)?, origin: RingOrigin::Given },
+                // All that a flight recorder has.
+                None if args.to.overwrite => {
+                    RingSize { bytes: RING_MAX, origin: RingOrigin::Default }
+                }
                 None => RingSize { bytes: default_ring(rate, chains), origin: RingOrigin::Default },
             },
             build_ids: build_ids(args, PerfConfig::of_user().record_build_ids()),
-            output,
             packing: args.to.compression_level.filter(|&level| level > 0).map(PackingLevel),
             duration: args.duration,
             max_size: args.to.max_size,
+            samples: match output {
+                OutputPlan::Flight(..) => KeptSamples::Latest,
+                OutputPlan::File(_) | OutputPlan::Parts(..) | OutputPlan::Stream => {
+                    KeptSamples::All
+                }
+            },
+            triggers: args.to.trigger.clone(),
+            output,
             online_cpus,
             notices,
         })

@@ -9,11 +9,12 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::command::CommandOutput;
+use super::trigger::Trigger;
 
 /// What `record` writes.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
-    /// Write this file; an existing one becomes FILE.old; - is a pipe
+    /// Write here; - is a pipe; FILE becomes FILE.old
     #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
     pub output: PathBuf,
     /// Pack records by zstd while recording; N from 1 to 22 [default: 3]
@@ -28,8 +29,14 @@ pub struct OutputArgs {
         default_missing_value = "signal", value_parser = parse_switch)]
     pub switch_output: Option<SwitchAt>,
     /// Keep only the N newest of these files
-    #[arg(long, value_name = "N", requires = "switch_output")]
+    #[arg(long, value_name = "N")]
     pub switch_max_files: Option<NonZero<usize>>,
+    /// Keep the latest samples; write at SIGUSR2, --trigger, the end
+    #[arg(long, conflicts_with = "max_size")]
+    pub overwrite: bool,
+    /// Also at load>8, MemAvailable<1G; exit!=0: end only if failed
+    #[arg(long, value_name = "CONDITION", requires = "overwrite")]
+    pub trigger: Vec<Trigger>,
 }
 
 /// Where a recording goes.
@@ -39,6 +46,8 @@ pub enum OutputPlan {
     File(PathBuf),
     /// One file after the other.
     Parts(PathBuf, Rotation),
+    /// A file whenever there is reason, of what is kept in memory.
+    Flight(PathBuf, Rotation),
     /// Standard output.
     Stream,
 }
@@ -68,10 +77,21 @@ impl OutputPlan {
     pub fn new(args: &OutputArgs) -> Result<Self> {
         if args.output.as_os_str() != "-" {
             let path = args.output.clone();
-            return Ok(match args.switch_output {
-                Some(at) => Self::Parts(path, Rotation { at, most: args.switch_max_files }),
-                None => Self::File(path),
-            });
+            let most = args.switch_max_files;
+            return match (args.overwrite, args.switch_output) {
+                // perf wants both.
+                (true, None | Some(SwitchAt::Signal)) => {
+                    Ok(Self::Flight(path, Rotation { at: SwitchAt::Signal, most }))
+                }
+                (true, Some(_)) => {
+                    bail!("--overwrite keeps samples in memory; write them by SIGUSR2 or --trigger")
+                }
+                (false, Some(at)) => Ok(Self::Parts(path, Rotation { at, most })),
+                (false, None) if most.is_some() => {
+                    bail!("--switch-max-files: say with --switch-output when another file begins")
+                }
+                (false, None) => Ok(Self::File(path)),
+            };
         }
         if io::stdout().is_terminal() {
             bail!("-o -: standard output is a terminal; add | perftab report -, or name a file");
@@ -81,10 +101,8 @@ impl OutputPlan {
                 "-o -: a stream is not packed by -z; pipe it through zstd, which perftab reads too"
             );
         }
-        if args.switch_output.is_some() {
-            bail!(
-                "-o -: a stream goes on in no other file; name one, or leave --switch-output out"
-            );
+        if args.switch_output.is_some() || args.overwrite {
+            bail!("-o -: a stream is one; name a file for --switch-output and --overwrite");
         }
         Ok(Self::Stream)
     }
@@ -92,7 +110,7 @@ impl OutputPlan {
     /// Where a command's own output goes beside it.
     pub fn of_command(&self) -> CommandOutput {
         match self {
-            Self::File(_) | Self::Parts(..) => CommandOutput::Ours,
+            Self::File(_) | Self::Parts(..) | Self::Flight(..) => CommandOutput::Ours,
             Self::Stream => CommandOutput::Errors,
         }
     }

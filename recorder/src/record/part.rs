@@ -24,6 +24,17 @@ pub enum Destination {
     File(Box<RecordingFile>),
     /// Whoever reads it does so at once.
     Stream(RecordingStream),
+    /// Nowhere yet: what samples will need, should they be written.
+    Memory(Memory),
+}
+
+/// Records that nobody has written.
+#[derive(Default)]
+pub struct Memory {
+    /// What ran when it began.
+    pub described: Vec<u8>,
+    /// What came since.
+    pub records: Vec<u8>,
 }
 
 impl Destination {
@@ -31,6 +42,10 @@ impl Destination {
         match self {
             Self::File(file) => file.append(records),
             Self::Stream(stream) => stream.append(records),
+            Self::Memory(memory) => {
+                memory.records.extend_from_slice(records);
+                Ok(())
+            }
         }
     }
 
@@ -39,6 +54,7 @@ impl Destination {
         match self {
             Self::File(file) => file.data_size(),
             Self::Stream(stream) => stream.data_size(),
+            Self::Memory(memory) => memory.records.len() as u64,
         }
     }
 
@@ -53,7 +69,7 @@ impl Destination {
     pub fn checkpoint(&mut self, end: FileEnd) -> bool {
         match self {
             Self::File(file) => file.checkpoint(end),
-            Self::Stream(_) => false,
+            Self::Stream(_) | Self::Memory(_) => false,
         }
     }
 
@@ -62,6 +78,7 @@ impl Destination {
         match self {
             Self::File(file) => file.finish(end),
             Self::Stream(stream) => stream.finish(end),
+            Self::Memory(_) => Ok((0, LeftOut::Nothing)),
         }
     }
 }
@@ -132,6 +149,17 @@ impl Part {
     /// The payload of the feature COMPRESSED; empty if nothing was packed.
     pub fn compression(&self) -> Vec<u8> {
         self.packer.as_ref().map_or_else(|| self.packing.clone(), Packer::feature)
+    }
+
+    /// Takes records of what ran before.
+    pub fn describe(&mut self, records: &mut Vec<u8>) {
+        match &mut self.to {
+            Destination::Memory(memory) => {
+                self.tally.walk(records);
+                memory.described.append(records);
+            }
+            Destination::File(_) | Destination::Stream(_) => self.take(records),
+        }
     }
 
     /// Takes note of whole records and writes them, or has them packed; leaves the memory for others.

@@ -75,22 +75,34 @@ impl Parts {
         }
     }
 
-    /// Gives what was written its own name. The oldest goes if there are too many.
-    pub fn keep(&mut self) -> Result<PathBuf> {
+    /// A name with the time, which nothing has.
+    pub fn next_name(&self) -> PathBuf {
         let mut time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let name = loop {
+        loop {
             let mut name = self.path.as_os_str().to_owned();
             name.push(format!(".{}", stamp(time)));
             let name = PathBuf::from(name);
             if fs::symlink_metadata(&name).is_err() {
-                break name;
+                return name;
             }
             time += Duration::from_millis(10);
-        };
+        }
+    }
+
+    /// Gives what was written its own name.
+    pub fn keep(&mut self) -> Result<PathBuf> {
+        let name = self.next_name();
         fs::rename(&self.path, &name).with_context(|| self.path.display().to_string())?;
         self.kept.push_back(name.clone());
         self.begun = Instant::now();
         Ok(name)
+    }
+
+    /// Counts a file among those that are kept.
+    fn add(&mut self, name: PathBuf) {
+        if self.kept.back() != Some(&name) {
+            self.kept.push_back(name);
+        }
     }
 
     /// There is no other file: what was written goes on.
@@ -120,33 +132,56 @@ impl Session {
     /// Goes on in another file, and completes what was written. Rings have just been emptied.
     pub(super) fn begin_next_part(&mut self, plan: &Plan) -> Result<()> {
         let Some(parts) = &mut self.parts else { return Ok(()) };
-        let name = parts.keep()?;
+        let (name, path) = (parts.keep()?, parts.path.clone());
+        let to = match self.new_file(&path) {
+            Ok(to) => to,
+            Err(error) => {
+                if let Some(parts) = &mut self.parts {
+                    parts.take_back();
+                }
+                return Err(error);
+            }
+        };
+        let before = self.begin_part(to, plan)?;
+        self.complete(before, name);
+        Ok(())
+    }
+
+    pub(super) fn new_file(&self, path: &Path) -> Result<Destination> {
         let described: Vec<_> = self.counters.described().collect();
         let heads: Vec<_> =
             described.iter().map(|(_, attr, ids)| EventHead { attr, ids }).collect();
-        let created = RecordingFile::create(&parts.path, &heads);
-        let to = Destination::File(Box::new(created.inspect_err(|_| parts.take_back())?));
-        let next = Part::begin(to, self.part.tally.of_next_part(), plan.packing)?;
+        Ok(Destination::File(Box::new(RecordingFile::create(path, &heads)?)))
+    }
+
+    /// Has records go elsewhere, with a description of what runs before them. Returns what there was.
+    pub(super) fn begin_part(&mut self, to: Destination, plan: &Plan) -> Result<Part> {
+        let packing = plan.packing.filter(|_| matches!(to, Destination::File(_)));
+        let next = Part::begin(to, self.part.tally.of_next_part(), packing)?;
         // What is known of files is by inode, which may be of another file by now.
         self.tasks = RunningTasks::new(self.trailer, plan.chains.described_mappings());
         let before = std::mem::replace(&mut self.part, next);
         self.describe_once_more(plan);
-        let next = std::mem::replace(&mut self.part, before);
+        Ok(before)
+    }
+
+    /// Completes a file that is not the last, and says what is in it.
+    pub(super) fn complete(&mut self, part: Part, name: PathBuf) {
+        let present = std::mem::replace(&mut self.part, part);
         self.write_late_losses();
         let identified = self.identifier.as_mut().map(Identifier::so_far).unwrap_or_default();
         let of_code = perf_maps::of_processes(&self.part.tally.run_times(), self.clock.read_at());
         let end = self.file_end(&identified, RecorderState::Ended, of_code);
-        let Part { to, tally, .. } = std::mem::replace(&mut self.part, next);
+        let Part { to, tally, failure, .. } = std::mem::replace(&mut self.part, present);
         let lost = tally.lost() + tally.lost_sideband;
-        if let Some(parts) = &mut self.parts {
-            parts.losses = Losses {
-                samples: self.counters.lost_samples().unwrap_or(0),
-                sideband: self.counters.lost_sideband().unwrap_or(0),
-            };
-            self.lost_before += lost;
-        }
-        // On a disk that is full, what is written at present will say so.
-        match to.finish(end) {
+        self.lost_before += lost;
+        let losses = Losses {
+            samples: self.counters.lost_samples().unwrap_or(0),
+            sideband: self.counters.lost_sideband().unwrap_or(0),
+        };
+        // On a disk that is full, what is written at present will say so, too.
+        let finished = failure.map_or(Ok(()), |error| Err(error.into())).and(to.finish(end));
+        match finished.with_context(|| name.display().to_string()) {
             Ok((size, _)) if !self.is_quiet => notice(format_args!(
                 "{}, {} lost, {} in {}",
                 output::counted(tally.samples, "sample", "samples"),
@@ -158,9 +193,10 @@ impl Session {
             Err(error) => output::failure(&error),
         }
         if let Some(parts) = &mut self.parts {
+            parts.losses = losses;
+            parts.add(name);
             parts.remove_oldest();
         }
-        Ok(())
     }
 }
 

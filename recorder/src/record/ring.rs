@@ -9,11 +9,13 @@
 
 use std::io;
 use std::mem::offset_of;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use perf_event_open_sys::bindings::perf_event_mmap_page;
+use perftab_perfdata::decode::ByteOrder;
+use perftab_perfdata::decode::records::RecordHeader;
 use rustix::mm::{MapFlags, ProtFlags};
 
 /// No record of mappings or threads is larger: an MMAP2 record without its name has 72 bytes, a name
@@ -41,6 +43,10 @@ impl Ring {
     /// Maps the ring of an event, with `data_size` bytes for records: a power of two of pages.
     /// EPERM: more memory than `kernel.perf_event_mlock_kb` and the user's limit allow.
     pub fn map(event: BorrowedFd<'_>, data_size: usize) -> io::Result<Self> {
+        Self::map_as(event, data_size, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    fn map_as(event: BorrowedFd<'_>, data_size: usize, access: ProtFlags) -> io::Result<Self> {
         let page = rustix::param::page_size();
         if !data_size.is_multiple_of(page) || !(data_size / page).is_power_of_two() {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -51,7 +57,7 @@ impl Ring {
             rustix::mm::mmap(
                 std::ptr::null_mut(),
                 page + data_size,
-                ProtFlags::READ | ProtFlags::WRITE,
+                access,
                 MapFlags::SHARED,
                 event,
                 0,
@@ -92,6 +98,61 @@ impl Ring {
         // SAFETY: data_head and data_tail are aligned u64s in the control page, which is mapped
         // for as long as self lives and which both sides access as single 64-bit words.
         unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(offset).cast::<u64>()) }
+    }
+}
+
+/// A ring that the kernel fills from its end to its start, over what is oldest: nobody gives space back. It is read
+/// while its output is paused. Unmapped when dropped.
+pub struct OverwrittenRing {
+    mapping: Ring,
+    owner: OwnedFd,
+}
+
+impl OverwrittenRing {
+    /// As [`Ring::map`], of an event with `write_backward`. That it cannot be written to tells the kernel to write over
+    /// what is there.
+    pub fn map(event: BorrowedFd<'_>, data_size: usize) -> io::Result<Self> {
+        let mapping = Ring::map_as(event, data_size, ProtFlags::READ)?;
+        Ok(Self { mapping, owner: event.try_clone_to_owned()? })
+    }
+
+    /// Appends the records that have come since this was last read and are still there, the latest first.
+    pub fn read_into(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        super::sys::set_output(self.owner.as_fd(), super::sys::RingOutput::Paused)?;
+        self.copy_into(out);
+        super::sys::set_output(self.owner.as_fd(), super::sys::RingOutput::Resumed)
+    }
+
+    fn copy_into(&mut self, out: &mut Vec<u8>) {
+        let Ring { base, page, data_size, tail } = self.mapping;
+        // The head goes down. Acquire as in `drain_into`.
+        let position = self.mapping.counter(offset_of!(perf_event_mmap_page, data_head));
+        let head = position.load(Ordering::Acquire);
+        let length = usize::try_from(tail.wrapping_sub(head)).unwrap_or(usize::MAX).min(data_size);
+        let start = (head % data_size as u64) as usize;
+        let first = length.min(data_size - start);
+        let begin = out.len();
+        out.reserve(length);
+        // SAFETY: both ranges lie within the data pages, and together they are as long as what was reserved. They are
+        // copied as raw bytes, without a reference to them: a record that the kernel was writing when it was paused
+        // may still change the last of them, which are cut off below.
+        unsafe {
+            let data = base.as_ptr().add(page);
+            let to = out.as_mut_ptr().add(begin);
+            std::ptr::copy_nonoverlapping(data.add(start), to, first);
+            std::ptr::copy_nonoverlapping(data, to.add(first), length - first);
+            out.set_len(begin + length);
+        }
+        let late = head.wrapping_sub(position.load(Ordering::Acquire));
+        let valid = data_size.saturating_sub(usize::try_from(late).unwrap_or(usize::MAX));
+        out.truncate(begin + length.min(valid));
+        // Of the oldest, the end may have been written over.
+        let mut whole = begin;
+        while let Some((_, record, _)) = RecordHeader::split(&out[whole..], ByteOrder::NATIVE) {
+            whole += record.len();
+        }
+        out.truncate(whole);
+        self.mapping.tail = head;
     }
 }
 

@@ -18,18 +18,19 @@ use super::command::StoppedCommand;
 use super::counters::Counters;
 use super::events;
 use super::finish::features_of_start;
+use super::flight::Flight;
 use super::identify::Identifier;
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
-use super::options::{BuildIdTable, Plan, RecordArgs, Target};
+use super::options::{BuildIdTable, KeptSamples, Plan, RecordArgs, Target};
 use super::output_options::OutputPlan;
-use super::part::{Destination, Part, RecordsSince};
+use super::part::{Destination, Memory, Part, RecordsSince};
 use super::parts::Parts;
 use super::polled::{PolledCounters, Woken};
 use super::recording_file::{EventHead, RecordingFile};
 use super::recording_stream::RecordingStream;
 use super::ring::Fill;
-use super::signals::Signals;
+use super::signals::{Signals, Usr2};
 use super::tally::{self, Tally};
 use super::tasks::{self, RunningTasks};
 
@@ -76,6 +77,8 @@ pub struct Session {
     pub(super) trailer: SampleIdTrailer,
     /// `None` unless it goes on in other files.
     pub(super) parts: Option<Parts>,
+    /// `None` unless it is a flight recorder.
+    pub(super) flight: Option<Flight>,
     /// Records that were lost before the part that is written at present.
     pub(super) lost_before: u64,
     /// Whether only errors and warnings are printed.
@@ -103,6 +106,7 @@ impl Session {
             OutputPlan::File(path) | OutputPlan::Parts(path, _) => {
                 Destination::File(Box::new(RecordingFile::create(path, &heads)?))
             }
+            OutputPlan::Flight(..) => Destination::Memory(Memory::default()),
             OutputPlan::Stream => {
                 let mut features = features_of_start(&counters, clock);
                 features.push((Feature::TRACING_DATA, tracing_data.clone()));
@@ -112,7 +116,14 @@ impl Session {
         };
         let tally = Tally::new(counters.sample_type(), counters.sideband.ids.iter().copied());
         Ok(Self {
-            part: Part::begin(to, tally, plan.packing)?,
+            part: match plan.samples {
+                KeptSamples::All => Part::begin(to, tally, plan.packing)?,
+                KeptSamples::Latest => Part::begin(to, tally, None)?,
+            },
+            flight: match plan.samples {
+                KeptSamples::All => None,
+                KeptSamples::Latest => Some(Flight::new(&plan.triggers)),
+            },
             tasks: RunningTasks::new(trailer, plan.chains.described_mappings()),
             build_ids: plan.build_ids,
             clock,
@@ -122,7 +133,9 @@ impl Session {
             kernel,
             trailer,
             parts: match &plan.output {
-                OutputPlan::Parts(path, rotation) => Some(Parts::new(path, *rotation)),
+                OutputPlan::Parts(path, rotation) | OutputPlan::Flight(path, rotation) => {
+                    Some(Parts::new(path, *rotation))
+                }
                 OutputPlan::File(_) | OutputPlan::Stream => None,
             },
             lost_before: 0,
@@ -159,18 +172,21 @@ impl Session {
     }
 
     fn describe(&mut self, processes: Vec<i32>) {
+        let mut described = Vec::new();
         if let Some(kernel) = &self.kernel {
-            kernel.write_mappings(&mut self.buffer, self.trailer);
+            kernel.write_mappings(&mut described, self.trailer);
         }
         let mut emptied = Instant::now();
         for pid in processes {
-            self.tasks.write_process(pid, &mut self.buffer);
+            self.tasks.write_process(pid, &mut described);
             if emptied.elapsed() >= DESCRIBE_ROUND {
+                self.part.describe(&mut described);
                 // No FINISHED_ROUND before all is described: readers hold the samples back.
                 self.empty_rings();
                 emptied = Instant::now();
             }
         }
+        self.part.describe(&mut described);
         self.write_buffer();
     }
 
@@ -216,9 +232,7 @@ impl Session {
             } else if plan.max_size.is_some_and(|most| self.part.to.data_size() >= most) {
                 break Ending::SizeReached;
             }
-            if (signals.took_usr2() || self.part_is_due())
-                && let Err(error) = self.begin_next_part(plan)
-            {
+            if let Err(error) = self.go_on(plan, signals.took_usr2()) {
                 break Ending::WriteFailed(io::Error::other(format!("{error:#}")));
             }
         };
@@ -233,13 +247,29 @@ impl Session {
         })
     }
 
+    /// Begins another file, or writes what is kept, if there is reason.
+    fn go_on(&mut self, plan: &Plan, usr2: Usr2) -> Result<()> {
+        let Some(flight) = &mut self.flight else {
+            return match usr2 == Usr2::Came || self.part_is_due() {
+                true => self.begin_next_part(plan),
+                false => Ok(()),
+            };
+        };
+        let why = flight.triggered();
+        if usr2 == Usr2::Came || why.is_some() {
+            self.write_flight(plan, why.as_deref())?;
+        }
+        self.forget_what_is_old(plan)
+    }
+
     /// Empties every ring once and says so.
     fn round(&mut self) {
         let before = self.part.taken();
         self.empty_rings();
         let latest = self.describe_new_modules();
         let has_records = self.part.taken() > before || !self.buffer.is_empty();
-        if has_records {
+        // Of what is kept, samples are still to come.
+        if has_records && self.flight.is_none() {
             write::finished_round(&mut self.buffer);
             self.write_buffer();
             self.part.records = RecordsSince::Some;
@@ -298,7 +328,7 @@ impl Session {
         self.part.write_all_packed();
     }
 
-    fn empty_rings(&mut self) {
+    pub(super) fn empty_rings(&mut self) {
         for index in 0..self.counters.rings.len() {
             let start = self.buffer.len();
             let fill = self.counters.rings[index].drain_into(&mut self.buffer);
@@ -336,7 +366,7 @@ impl Session {
     }
 
     /// Hands the records in the buffer on.
-    fn write_buffer(&mut self) {
+    pub(super) fn write_buffer(&mut self) {
         self.part.take(&mut self.buffer);
     }
 

@@ -17,6 +17,15 @@ pub struct Signals {
     usr2: Arc<AtomicBool>,
 }
 
+/// Whether SIGUSR2 has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usr2 {
+    /// It has.
+    Came,
+    /// It has not.
+    None,
+}
+
 impl Signals {
     /// Installs the handlers.
     pub fn install() -> Result<Self> {
@@ -59,8 +68,11 @@ impl Signals {
     }
 
     /// Whether SIGUSR2 has come since this was last asked.
-    pub fn took_usr2(&self) -> bool {
-        self.usr2.swap(false, Ordering::Relaxed)
+    pub fn took_usr2(&self) -> Usr2 {
+        match self.usr2.swap(false, Ordering::Relaxed) {
+            true => Usr2::Came,
+            false => Usr2::None,
+        }
     }
 
     /// Whether the recording is to end.

@@ -99,6 +99,23 @@ pub fn disable(event: BorrowedFd<'_>) -> io::Result<()> {
     check(unsafe { ioctls::DISABLE(event.as_raw_fd(), 0) })
 }
 
+/// Whether the kernel writes into a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RingOutput {
+    /// It does not; what it would write is lost.
+    Paused,
+    /// It does.
+    Resumed,
+}
+
+/// Has the kernel write into the ring of `owner`, or not.
+pub fn set_output(owner: BorrowedFd<'_>, output: RingOutput) -> io::Result<()> {
+    // SAFETY: the ioctl takes a flag and touches no memory of ours.
+    check(unsafe {
+        ioctls::PAUSE_OUTPUT(owner.as_raw_fd(), u32::from(output == RingOutput::Paused))
+    })
+}
+
 /// Sends the records of `event` into the ring of `owner`, which counts on the same CPU.
 pub fn redirect_output(event: BorrowedFd<'_>, owner: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: the ioctl takes a descriptor, alive as it is borrowed, and touches no memory.

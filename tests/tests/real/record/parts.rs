@@ -4,9 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use perftab_perfdata::error::WarningKind;
+use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
 
-use crate::record::recorder::{BUSY_ID, Recorder, busy, data_size, is_installed, wait_for};
+use crate::record::recorder::{
+    BUSY_ID, Recorder, RunningProcess, busy, data_size, is_installed, wait_for,
+};
 
 /// What is complete, the oldest first.
 fn parts(recorder: &Recorder) -> Vec<PathBuf> {
@@ -53,7 +56,7 @@ fn each_part_is_whole_by_itself() {
         let said = recorded.said.lines().find(of_part).unwrap_or_else(|| panic!("{name}"));
         let said = said.trim_start_matches("perftab: ").split(' ').next().unwrap();
         let samples: u64 = said.replace(',', "").parse().unwrap();
-        let part = Recorder { folder: perftab_tests::folder::TestFolder::new(), file: part };
+        let part = Recorder { folder: TestFolder::new(), file: part };
         assert_eq!(part.samples_by_perf(), samples, "{name}");
         assert!(part.perf(&["buildid-list"]).contains(BUSY_ID), "{name}");
         let script = part.perf(&["script", "-F", "comm,pid,ip,sym", "--no-inline"]);
@@ -68,14 +71,76 @@ fn each_part_is_whole_by_itself() {
         assert_eq!(info.samples, samples, "{name}");
         let warnings = info.warnings;
         assert!(warnings.iter().all(|it| it.kind != WarningKind::Unfinished), "{warnings:?}");
-        let times = part.perf(&["report", "--header-only"]);
-        let time = |what: &str| {
-            let line = times.lines().find(|line| line.contains(what)).expect(what);
-            line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
-        };
-        ends.push((time("time of first sample"), time("time of last sample")));
+        ends.push(times_of(&part));
     }
     assert!(ends[0].1 < ends[1].0, "one follows the other: {ends:?}");
+}
+
+/// What is older than the rings can hold is gone, and no sample is in two files.
+#[test]
+fn a_flight_recorder_writes_what_is_latest_when_it_is_asked() {
+    let test = "a_flight_recorder_writes_what_is_latest_when_it_is_asked";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let process = RunningProcess::program(&busy(&recorder.folder), &[]);
+    let options = ["-e", "cpu-clock", "-g", "-F", "1999", "--overwrite", "-m", "16K"];
+    let pid = process.pid();
+    let arguments = [&options[..], &["-p", &pid]].concat();
+    let recording = RunningProcess(recorder.command(&arguments).spawn().unwrap());
+    let descriptors = format!("/proc/{}/fd", recording.pid());
+    let is_counter = |entry: fs::DirEntry| {
+        let leads = fs::read_link(entry.path()).unwrap_or_default();
+        leads.to_string_lossy().contains("perf_event")
+    };
+    wait_for("its counters", || {
+        let entries = fs::read_dir(&descriptors).unwrap();
+        entries.flatten().any(is_counter)
+    });
+    // Two thousand samples, of which a ring holds some hundred.
+    process.runs_for(100);
+    recording.signal("USR2");
+    wait_for("a file", || parts(&recorder).len() == 1);
+    process.runs_for(100);
+    recording.signal("INT");
+    let recorded = recording.end();
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let mut times = Vec::new();
+    for file in [parts(&recorder)[0].clone(), recorder.file.clone()] {
+        let file = Recorder { folder: TestFolder::new(), file };
+        let samples = file.samples_by_perf();
+        assert!((20..1000).contains(&samples), "{samples}: {}", recorded.said);
+        let script = file.perf(&["script", "-F", "time,ip,sym", "--no-inline"]);
+        assert!(script.contains("user_work"));
+        assert!(file.perf(&["buildid-list"]).contains(BUSY_ID));
+        let info = open_path(&file.file).unwrap().info();
+        assert_eq!(info.samples, samples);
+        times.push(times_of(&file));
+    }
+    assert!(times[0].1 < times[1].0, "one follows the other: {times:?}");
+
+    recorder.run(&["--overwrite", "--trigger=load>8", "--", "true"]);
+    assert!(recorder.file.exists(), "the end is always written");
+    fs::remove_file(&recorder.file).unwrap();
+    let recorded = recorder.run(&["--overwrite", "--trigger=exit!=0", "--", "true"]);
+    assert_eq!((recorded.exit_code, recorder.file.exists()), (Some(0), false), "{}", recorded.said);
+    let script = "\"$0\" 100; exit 3";
+    let program = recorder.folder.join("busy");
+    let options = ["-z", "--overwrite", "--trigger=exit!=0", "--", "sh", "-c", script];
+    let recorded = recorder.run(&[&options[..], &[program.to_str().unwrap()]].concat());
+    assert_eq!(recorded.exit_code, Some(3), "{}", recorded.said);
+    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+}
+
+/// When its samples began and ended, by perf.
+fn times_of(file: &Recorder) -> (f64, f64) {
+    let header = file.perf(&["report", "--header-only"]);
+    let time = |what: &str| {
+        let line = header.lines().find(|line| line.contains(what)).expect(what);
+        line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    (time("time of first sample"), time("time of last sample"))
 }
 
 #[test]

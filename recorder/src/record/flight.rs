@@ -1,0 +1,180 @@
+//! `--overwrite`: a flight recorder. Samples stay in rings that the kernel writes over again and again, and are written
+//! into a file when somebody asks, when a trigger says so, and at the end.
+//!
+//! What is mapped and which threads there are comes through rings of its own, as ever, and is kept here: from a
+//! description of what ran, all that came since. That grows, so after some megabytes there is a new description, and
+//! what came before the last two is forgotten, with the samples that are as old. So memory is bounded, and no sample is
+//! in a file without what was mapped then.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use perftab_perfdata::decode::ByteOrder;
+use perftab_perfdata::decode::records::RecordHeader;
+use perftab_perfdata::format::attr::sample_type;
+use perftab_perfdata::format::record::{RECORD_HEADER_SIZE, RecordType};
+use perftab_perfdata::format::write;
+use perftab_perfdata::format::write::SampleIdTrailer;
+
+use super::clock::Clock;
+use super::options::Plan;
+use super::part::{Destination, Memory, Part};
+use super::session::Session;
+use super::trigger::{Condition, Trigger};
+use crate::output::notice;
+
+/// Bytes of records of mappings and threads after which what runs is described anew.
+const GENERATION_MAX: u64 = 32 << 20;
+/// Triggers are looked at so often.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a flight recorder has besides its rings.
+pub struct Flight {
+    /// What was kept before the part that is kept at present.
+    older: Option<Memory>,
+    /// When both began.
+    older_begun: u64,
+    begun: u64,
+    conditions: Vec<(Condition, State)>,
+    at_end: AtEnd,
+    looked: Option<Instant>,
+}
+
+/// Whether a condition has had its file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    WasNot,
+    WasSo,
+}
+
+/// Whether a file is written at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtEnd {
+    /// In any case.
+    Written,
+    /// Only if the command failed.
+    IfFailed,
+}
+
+impl Flight {
+    /// From the beginning of a recording.
+    pub fn new(triggers: &[Trigger]) -> Self {
+        let conditions = triggers.iter().filter_map(|trigger| match trigger {
+            Trigger::Machine(condition) => Some((condition.clone(), State::WasNot)),
+            Trigger::Failure => None,
+        });
+        Self {
+            older: None,
+            older_begun: 0,
+            begun: 0,
+            conditions: conditions.collect(),
+            at_end: match triggers.contains(&Trigger::Failure) {
+                true => AtEnd::IfFailed,
+                false => AtEnd::Written,
+            },
+            looked: None,
+        }
+    }
+
+    /// The name of a condition that has become so.
+    pub fn triggered(&mut self) -> Option<String> {
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+            return None;
+        }
+        self.looked = Some(Instant::now());
+        let mut name = None;
+        for (condition, state) in &mut self.conditions {
+            let is_so = condition.holds(Path::new("/")).unwrap_or(false);
+            if is_so && *state == State::WasNot {
+                name = Some(condition.name().to_owned());
+            }
+            *state = if is_so { State::WasSo } else { State::WasNot };
+        }
+        name
+    }
+
+    /// Whether a file is written when the command has ended with this exit code, if it has.
+    pub fn writes_at_end(&self, exit_code: Option<u8>) -> bool {
+        self.at_end == AtEnd::Written || exit_code.is_some_and(|code| code != 0)
+    }
+}
+
+impl Session {
+    /// Describes what runs anew, once much has been kept.
+    pub(super) fn forget_what_is_old(&mut self, plan: &Plan) -> Result<()> {
+        let Some(flight) = &mut self.flight else { return Ok(()) };
+        if self.part.to.data_size() < GENERATION_MAX {
+            return Ok(());
+        }
+        flight.older_begun = std::mem::replace(&mut flight.begun, Clock::record_time());
+        let before = self.begin_part(Destination::Memory(Memory::default()), plan)?;
+        if let (Some(flight), Destination::Memory(memory)) = (&mut self.flight, before.to) {
+            flight.older = Some(memory);
+        }
+        Ok(())
+    }
+
+    /// A file with the samples that are in the rings, and with what they need.
+    pub(super) fn recall(&mut self, path: &Path, plan: &Plan) -> Result<Part> {
+        let mut samples = Vec::new();
+        for ring in &mut self.counters.overwritten {
+            ring.read_into(&mut samples).context("a ring cannot be read")?;
+        }
+        // In this order: what they are in was mapped before.
+        self.empty_rings();
+        self.write_buffer();
+        let mut part =
+            Part::begin(self.new_file(path)?, self.part.tally.of_next_part(), plan.packing)?;
+        let Some(flight) = &self.flight else { return Ok(part) };
+        let Destination::Memory(present) = &self.part.to else { return Ok(part) };
+        let (pieces, begun) = match &flight.older {
+            Some(older) => {
+                ([&older.described, &older.records, &present.records], flight.older_begun)
+            }
+            None => ([&present.described, &Vec::new(), &present.records], flight.begun),
+        };
+        pieces.into_iter().for_each(|piece| part.take(&mut piece.clone()));
+        let mut samples = since(&samples, begun, self.counters.sample_type(), self.trailer);
+        write::finished_round(&mut samples);
+        part.take(&mut samples);
+        Ok(part)
+    }
+
+    /// Writes what there is into a file of its own.
+    pub(super) fn write_flight(&mut self, plan: &Plan, why: Option<&str>) -> Result<()> {
+        let Some(name) = self.parts.as_ref().map(super::parts::Parts::next_name) else {
+            return Ok(());
+        };
+        if let Some(why) = why.filter(|_| !self.is_quiet) {
+            notice(format_args!("{why}: writing what is kept"));
+        }
+        let part = self.recall(&name, plan)?;
+        self.complete(part, PathBuf::from(&name));
+        Ok(())
+    }
+}
+
+/// Records from a time on. Of the older ones, it is not known any more what was mapped.
+fn since(mut records: &[u8], begun: u64, bits: u64, trailer: SampleIdTrailer) -> Vec<u8> {
+    let width = |bit: u64| if bits & bit != 0 { 8 } else { 0 };
+    let of_sample = RECORD_HEADER_SIZE
+        + width(sample_type::IDENTIFIER)
+        + width(sample_type::IP)
+        + width(sample_type::TID);
+    let mut kept = Vec::with_capacity(records.len() + RECORD_HEADER_SIZE);
+    while let Some((header, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
+        let time = match header.record_type {
+            RecordType::SAMPLE => record
+                .get(of_sample..)
+                .and_then(|fields| fields.first_chunk())
+                .map(|time| u64::from_ne_bytes(*time)),
+            _ => trailer.time_of(record),
+        };
+        if time.is_none_or(|time| time >= begun) {
+            kept.extend_from_slice(record);
+        }
+        records = rest;
+    }
+    kept
+}
