@@ -45,10 +45,10 @@ const COMMANDS: &[Options] = &[
             ),
             ("--dry-run", "to try the options, record `true`"),
         ],
-        others: "-b --branch-any -d --data -D --delay -I --intr-regs -i --no-inherit \
+        others: "-b --branch-any -d --data -I --intr-regs -i --no-inherit \
                  -j --branch-filter -n --no-samples -R --raw-samples -r --realtime -S --snapshot -s \
-                 --stat -u --uid -W --weight --affinity --aio --all-cgroups --aux-sample \
-                 --clang-opt --clang-path --code-page-size --control --data-page-size --debuginfod \
+                 --stat -W --weight --affinity --aio --all-cgroups --aux-sample \
+                 --clang-opt --clang-path --code-page-size --data-page-size --debuginfod \
                  --exclude-perf --group --kernel-callchains --mmap-flush --namespaces \
                  --no-bpf-event --num-thread-synthesize --off-cpu-thresh \
                  --per-thread --phys-data --proc-map-timeout --setup-filter --strict-freq \

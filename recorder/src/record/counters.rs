@@ -22,7 +22,7 @@ use super::clock;
 use super::events::{self, EventSpec, Privilege, Sampled, Tracepoint};
 use super::explain;
 use super::options::{
-    BuildIdTable, CallChains, KeptSamples, OffCpu, Plan, Rate, RingOrigin, StackCopy, Target,
+    BuildIdTable, CallChains, KeptSamples, OffCpu, Plan, Rate, RingOrigin, StackCopy, Start, Target,
 };
 use super::ring::{OverwrittenRing, Ring};
 use super::sys::{self, Scope};
@@ -171,9 +171,21 @@ impl Counters {
         self.events.iter().filter_map(|event| event.spec.tracepoint.as_ref()).collect()
     }
 
-    /// Starts all counters.
-    pub fn enable(&self) -> io::Result<()> {
-        self.fds().try_for_each(|fd| sys::enable(fd.as_fd()))
+    /// Starts the counters of mappings and threads.
+    pub fn enable_sideband(&self) -> io::Result<()> {
+        self.sideband.fds.iter().try_for_each(|fd| sys::enable(fd.as_fd()))
+    }
+
+    /// Starts those that take samples.
+    pub fn enable_samples(&self) -> io::Result<()> {
+        self.of_samples().try_for_each(|fd| sys::enable(fd.as_fd()))
+    }
+
+    /// Stops those that take samples; as [`Counters::disable`].
+    pub fn disable_samples(&self) {
+        for fd in self.of_samples() {
+            let _ = sys::disable(fd.as_fd());
+        }
     }
 
     /// Stops all counters. A thread may be gone by now, which stops its counters as well.
@@ -213,6 +225,10 @@ impl Counters {
         let Some(lost) = self.sideband.lost_by(ring.counters.clone()) else { return false };
         let known = ring.reported.max(std::mem::replace(&mut ring.lost, lost));
         lost > known
+    }
+
+    fn of_samples(&self) -> impl Iterator<Item = &OwnedFd> {
+        self.events.iter().flat_map(|event| &event.fds)
     }
 
     fn fds(&self) -> impl Iterator<Item = &OwnedFd> {
@@ -537,7 +553,8 @@ fn attr(
         Target::Command | Target::Processes(_) => 1,
         Target::Threads(_) | Target::Cpus(_) | Target::Cgroup(_) => 0,
     });
-    attr.set_enable_on_exec(u64::from(plan.target == Target::Command));
+    let is_begun = role == Role::Tracking || plan.start == Start::AtOnce;
+    attr.set_enable_on_exec(u64::from(plan.target == Target::Command && is_begun));
     attr.set_exclude_kernel(u64::from(spec.privilege == Privilege::UserOnly));
     attr.set_exclude_hv(u64::from(spec.privilege == Privilege::UserOnly));
     attr.set_exclude_user(u64::from(spec.privilege == Privilege::KernelOnly));

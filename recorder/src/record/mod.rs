@@ -15,6 +15,7 @@
 mod cgroup;
 mod clock;
 mod command;
+mod control;
 mod counters;
 mod event_options;
 pub mod events;
@@ -48,6 +49,7 @@ mod sys;
 mod tally;
 mod tasks;
 mod trigger;
+mod users;
 
 use std::process::ExitCode;
 
@@ -57,6 +59,7 @@ pub use options::RecordArgs;
 pub use tasks::own_vdso;
 
 use self::command::StoppedCommand;
+use self::control::Control;
 use self::counters::Counters;
 use self::finish::RecordingOutcome;
 use self::options::Plan;
@@ -87,6 +90,7 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
              --pid=host)",
         );
     }
+    let control = plan.control.as_ref().map(Control::open).transpose()?;
     let signals = Signals::install()?;
     let mut command = match plan.command.is_empty() {
         true => None,
@@ -101,7 +105,7 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
     if let Some(command) = &mut command {
         command.go()?;
     }
-    let ending = session.run(&plan, signals, command.as_mut())?;
+    let ending = session.run(&plan, signals, control, command.as_mut())?;
     // Of a command that has ended by itself.
     let exit_code = match (&ending, &mut command) {
         (Ending::CommandEnded, Some(command)) => command.terminate(),

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::cgroup;
+use super::control::ControlPlaces;
 use super::event_options::EventOptions;
 use super::events::{EventNames, EventSpec, Privilege};
 use super::host;
@@ -15,6 +16,7 @@ use super::output_options::{OutputArgs, OutputPlan};
 use super::packer::PackingLevel;
 use super::tasks::DescribedMappings;
 use super::trigger::Trigger;
+use super::users;
 use crate::perfconfig::{PerfConfig, RecordBuildIds};
 
 /// Samples per second unless `-F` or `-c` says otherwise. perf's default is 4000; a quarter of it
@@ -60,6 +62,10 @@ pub struct RecordArgs {
     /// Running threads, without the threads they start
     #[arg(short, long, value_name = "TID", value_delimiter = ',')]
     pub tid: Vec<i32>,
+    /// Running processes of this user
+    #[arg(short = 'u', long, value_name = "USER",
+        conflicts_with_all = ["pid", "tid", "all_cpus", "cpu", "cgroup"])]
+    pub uid: Option<String>,
     /// Only these CPUs: 0-3,7
     #[arg(short = 'C', long, value_name = "CPUS", conflicts_with_all = ["pid", "tid"])]
     pub cpu: Option<String>,
@@ -69,6 +75,13 @@ pub struct RecordArgs {
     /// What is written.
     #[command(flatten)]
     pub to: OutputArgs,
+    /// Samples only after so many milliseconds; -1: by --control
+    #[arg(short = 'D', long, value_name = "MS", allow_negative_numbers = true,
+        value_parser = clap::value_parser!(i64).range(-1..))]
+    pub delay: Option<i64>,
+    /// Obey fifo:CTL[,ACK]: enable, disable, snapshot, stop, ping
+    #[arg(long, value_name = "WHERE")]
+    pub control: Option<ControlPlaces>,
     /// Stop after this time: 10, 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
@@ -178,6 +191,17 @@ impl StackCopy {
     }
 }
 
+/// When samples are taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// From the command's first instruction, or as soon as counters are open.
+    AtOnce,
+    /// So much later.
+    After(Duration),
+    /// When `--control` says so.
+    OnRequest,
+}
+
 /// Which samples are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptSamples {
@@ -248,6 +272,10 @@ pub struct Plan {
     pub build_ids: BuildIdTable,
     /// Where the recording goes.
     pub output: OutputPlan,
+    /// When the first sample is taken.
+    pub start: Start,
+    /// Where others say what they want.
+    pub control: Option<ControlPlaces>,
     /// Which samples are kept until the end.
     pub samples: KeptSamples,
     /// When a flight recorder writes.
@@ -300,6 +328,14 @@ impl Plan {
             packing: args.to.compression_level.filter(|&level| level > 0).map(PackingLevel),
             duration: args.duration,
             max_size: args.to.max_size,
+            start: match args.delay {
+                None | Some(0) => Start::AtOnce,
+                Some(millis) => match u64::try_from(millis) {
+                    Ok(millis) => Start::After(Duration::from_millis(millis)),
+                    Err(_) => Start::OnRequest,
+                },
+            },
+            control: args.control.clone(),
             samples: match output {
                 OutputPlan::Flight(..) => KeptSamples::Latest,
                 OutputPlan::File(_) | OutputPlan::Parts(..) | OutputPlan::Stream => {
@@ -326,6 +362,9 @@ fn build_ids(args: &RecordArgs, config: Option<RecordBuildIds>) -> BuildIdTable 
 }
 
 fn target(args: &RecordArgs, online: &[u32]) -> Result<Target> {
+    if let Some(user) = &args.uid {
+        return users::processes_of(user).map(Target::Processes);
+    }
     if let Some(name) = &args.cgroup {
         return cgroup::folder(name).map(Target::Cgroup);
     }

@@ -15,6 +15,7 @@ use perftab_perfdata::format::write::SampleIdTrailer;
 
 use super::clock::Clock;
 use super::command::StoppedCommand;
+use super::control::{Control, Request};
 use super::counters::Counters;
 use super::events;
 use super::finish::features_of_start;
@@ -22,7 +23,7 @@ use super::flight::Flight;
 use super::identify::Identifier;
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
-use super::options::{BuildIdTable, KeptSamples, Plan, RecordArgs, Target};
+use super::options::{BuildIdTable, KeptSamples, Plan, RecordArgs, Start, Target};
 use super::output_options::OutputPlan;
 use super::part::{Destination, Memory, Part, RecordsSince};
 use super::parts::Parts;
@@ -56,6 +57,12 @@ pub enum Ending {
     Asked,
     /// No more could be written.
     WriteFailed(io::Error),
+}
+
+/// Whether the recording goes on.
+enum Obeyed {
+    All,
+    Stop,
 }
 
 /// A recording under way.
@@ -154,7 +161,11 @@ impl Session {
             Target::Processes(_) | Target::Threads(_) => self.counters.processes.clone(),
         };
         if plan.target != Target::Command {
-            self.counters.enable().context("the counters cannot be started")?;
+            let cannot = "the counters cannot be started";
+            self.counters.enable_sideband().context(cannot)?;
+            if plan.start == Start::AtOnce {
+                self.counters.enable_samples().context(cannot)?;
+            }
         }
         self.describe(processes);
         Ok(())
@@ -195,8 +206,13 @@ impl Session {
         &mut self,
         plan: &Plan,
         mut signals: Signals,
+        mut control: Option<Control>,
         mut command: Option<&mut StoppedCommand>,
     ) -> Result<Ending> {
+        let mut starts = match plan.start {
+            Start::After(delay) => Some(Instant::now() + delay),
+            Start::AtOnce | Start::OnRequest => None,
+        };
         let deadline = plan.duration.map(|duration| Instant::now() + duration);
         let mut polled = PolledCounters::new(&self.counters);
         let ending = loop {
@@ -208,10 +224,13 @@ impl Session {
                 .and_then(KernelModules::as_fd)
                 .into_iter()
                 .chain([signals.as_fd()])
+                .chain(control.as_ref().map(Control::as_fd))
                 .collect();
             let packer = self.part.packed();
+            let until_start = starts.map(|starts| starts.saturating_duration_since(now));
             let of_part = self.parts.as_ref().and_then(Parts::patience);
-            let patience = [left, of_part].into_iter().flatten().fold(patience, Duration::min);
+            let patience =
+                [left, until_start, of_part].into_iter().flatten().fold(patience, Duration::min);
             match polled.wait(&self.counters, packer, &others, patience)? {
                 Woken::ByPackerAlone => self.part.write_what_is_packed(&mut self.buffer),
                 Woken::ForARound => {
@@ -232,8 +251,15 @@ impl Session {
             } else if plan.max_size.is_some_and(|most| self.part.to.data_size() >= most) {
                 break Ending::SizeReached;
             }
-            if let Err(error) = self.go_on(plan, signals.took_usr2()) {
-                break Ending::WriteFailed(io::Error::other(format!("{error:#}")));
+            if starts.take_if(|starts| Instant::now() >= *starts).is_some() {
+                self.counters.enable_samples().context("the counters cannot be started")?;
+            }
+            let went_on = self.go_on(plan, signals.took_usr2());
+            let obeyed = went_on.and_then(|()| self.obey(plan, control.as_mut()));
+            match obeyed {
+                Ok(Obeyed::All) => {}
+                Ok(Obeyed::Stop) => break Ending::Asked,
+                Err(error) => break Ending::WriteFailed(io::Error::other(format!("{error:#}"))),
             }
         };
         self.counters.disable();
@@ -245,6 +271,26 @@ impl Session {
             Some(error) => Ending::WriteFailed(error),
             None => ending,
         })
+    }
+
+    /// Does what others ask for.
+    fn obey(&mut self, plan: &Plan, control: Option<&mut Control>) -> Result<Obeyed> {
+        let Some(control) = control else { return Ok(Obeyed::All) };
+        for request in control.take() {
+            match request {
+                Request::Enable => {
+                    self.counters.enable_samples().context("the counters cannot be started")?;
+                }
+                Request::Disable => self.counters.disable_samples(),
+                Request::Snapshot => self.go_on(plan, Usr2::Came)?,
+                Request::Stop | Request::Ping => {}
+            }
+            control.acknowledge();
+            if request == Request::Stop {
+                return Ok(Obeyed::Stop);
+            }
+        }
+        Ok(Obeyed::All)
     }
 
     /// Begins another file, or writes what is kept, if there is reason.

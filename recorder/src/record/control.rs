@@ -1,0 +1,165 @@
+//! `--control fifo:CTL[,ACK]`: what others want of a recording while it runs, a line each, and `ack` once it is so.
+//!
+//! As perf's (`evlist__ctlfd_process` in `tools/perf/util/evlist.c`): enable, disable, ping, stop and snapshot. Both are
+//! opened for reading and writing, so that whoever writes may come and go. Descriptors (`fd:`) are opened once more, by
+//! their place in /proc.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Context, Result};
+use rustix::fs::OFlags;
+
+use crate::output::{notice, printable};
+
+/// No request is longer.
+const LINE_MAX: usize = 256;
+
+/// Where requests come from, and where it is said that they are done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlPlaces {
+    requests: PathBuf,
+    done: Option<PathBuf>,
+}
+
+impl FromStr for ControlPlaces {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WRONG: &str = "give fifo:CTL[,ACK] or fd:CTL[,ACK]";
+        let (kind, places) = text.split_once(':').ok_or(WRONG)?;
+        let (requests, done) = places
+            .split_once(',')
+            .map_or((places, None), |(requests, done)| (requests, Some(done)));
+        let place = |name: &str| match kind {
+            "fifo" if !name.is_empty() => Ok(PathBuf::from(name)),
+            "fd" if name.parse::<u32>().is_ok() => {
+                Ok(PathBuf::from(format!("/proc/self/fd/{name}")))
+            }
+            _ => Err(WRONG),
+        };
+        Ok(Self { requests: place(requests)?, done: done.map(place).transpose()? })
+    }
+}
+
+/// What is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Take samples.
+    Enable,
+    /// Take none.
+    Disable,
+    /// Write what is kept, or go on in another file: as SIGUSR2.
+    Snapshot,
+    /// End the recording.
+    Stop,
+    /// Say that the recorder is there.
+    Ping,
+}
+
+/// Both places, open.
+pub struct Control {
+    requests: File,
+    done: Option<File>,
+    begun: Vec<u8>,
+}
+
+impl Control {
+    /// Opens them.
+    pub fn open(places: &ControlPlaces) -> Result<Self> {
+        let open = |path: &PathBuf| {
+            let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+            let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
+            opened.with_context(|| format!("--control: {}", path.display()))
+        };
+        let done = places.done.as_ref().map(open).transpose()?;
+        Ok(Self { requests: open(&places.requests)?, done, begun: Vec::new() })
+    }
+
+    /// Readable once a request has come.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.requests.as_fd()
+    }
+
+    /// What has come.
+    pub fn take(&mut self) -> Vec<Request> {
+        let mut bytes = [0; 4096];
+        let mut taken = Vec::new();
+        while let Ok(count) = self.requests.read(&mut bytes)
+            && count > 0
+        {
+            for &byte in &bytes[..count] {
+                match byte {
+                    b'\n' | 0 => taken.extend(request(&std::mem::take(&mut self.begun))),
+                    _ if self.begun.len() < LINE_MAX => self.begun.push(byte),
+                    _ => {}
+                }
+            }
+        }
+        taken
+    }
+
+    /// Says that a request is done. Who does not read it does not want to know.
+    pub fn acknowledge(&mut self) {
+        if let Some(done) = &mut self.done {
+            let _ = done.write_all(b"ack\n");
+        }
+    }
+}
+
+fn request(line: &[u8]) -> Option<Request> {
+    match line.trim_ascii() {
+        b"enable" => Some(Request::Enable),
+        b"disable" => Some(Request::Disable),
+        b"snapshot" => Some(Request::Snapshot),
+        b"stop" => Some(Request::Stop),
+        b"ping" => Some(Request::Ping),
+        b"" => None,
+        other => {
+            let other = String::from_utf8_lossy(other);
+            notice(format_args!(
+                "--control: '{}' is not known: there are enable, disable, snapshot, stop and ping",
+                printable(&other)
+            ));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_written_as_in_perf() {
+        let places = |text: &str| text.parse::<ControlPlaces>();
+        let both = places("fifo:/tmp/ctl,/tmp/ack").unwrap();
+        assert_eq!(both.requests, PathBuf::from("/tmp/ctl"));
+        assert_eq!(both.done, Some(PathBuf::from("/tmp/ack")));
+        assert_eq!(places("fd:7").unwrap().requests, PathBuf::from("/proc/self/fd/7"));
+        for bad in ["", "fifo", "fifo:", "fifo:ctl,", "fd:ctl", "pipe:ctl", "fd:1,-2"] {
+            assert!(places(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn requests_are_lines_however_they_come() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
+        let places = ControlPlaces { requests: path.into(), done: None };
+        let mut control = Control::open(&places).unwrap();
+        assert_eq!(control.take(), []);
+        writer.write_all(b"ping\nena").unwrap();
+        assert_eq!(control.take(), [Request::Ping]);
+        writer.write_all(b"ble\n\nevlist\nstop\0disable\nsnapshot\n").unwrap();
+        let expected = [Request::Enable, Request::Stop, Request::Disable, Request::Snapshot];
+        assert_eq!(control.take(), expected);
+        writer.write_all(&[b'x'; 3 * LINE_MAX]).unwrap();
+        writer.write_all(b"\nping\n").unwrap();
+        assert_eq!(control.take(), [Request::Ping]);
+    }
+}
