@@ -15,50 +15,19 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use anyhow::{Context, Result, anyhow, bail};
 use perf_event_open_sys::bindings::perf_event_attr;
-use perftab_perfdata::format::attr::{read_format, sample_type};
 use rustix::io::Errno;
 
-use super::clock;
-use super::events::{self, EventSpec, Privilege, Sampled, Tracepoint};
+use super::attrs::{KernelLevel, Role, attr, with_sideband};
+use super::events::{self, EventSpec, Privilege, Tracepoint};
 use super::explain;
-use super::options::{
-    BuildIdTable, CallChains, KeptSamples, OffCpu, Plan, Rate, RingOrigin, StackCopy, Start, Target,
-};
+use super::options::{BuildIdTable, KeptSamples, OffCpu, Plan, RingOrigin, Target};
 use super::ring::{OverwrittenRing, Ring};
 use super::sys::{self, Scope};
-use super::tasks::DescribedMappings;
 use crate::descriptors::raise_descriptor_limit;
-
-/// What the running kernel can put into an attr. Each level includes those below it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum KernelLevel {
-    /// mmap2, comm_exec.
-    Oldest,
-    /// 4.1: times are those of a clock that can be read.
-    Clocks,
-    /// 5.1: loading of BPF programs is reported.
-    BpfEvents,
-    /// 5.12: mmap events carry build-ids.
-    BuildIds,
-    /// 6.0: counters say how many samples they lost.
-    LostCounts,
-}
-
-impl KernelLevel {
-    const NEWEST_FIRST: [Self; 5] =
-        [Self::LostCounts, Self::BuildIds, Self::BpfEvents, Self::Clocks, Self::Oldest];
-}
 
 /// Bytes of a ring of sideband: some thousand mappings. The kernel lets users without privileges
 /// have 516 KiB for each CPU, rings of samples included.
 const SIDEBAND_RING: usize = 64 << 10;
-
-/// Whether an event samples, or reports mappings, names, forks and exits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Tracking,
-    SamplingOnly,
-}
 
 /// One event, open on every CPU and thread.
 pub struct Counter {
@@ -161,7 +130,7 @@ impl Counters {
         self.events.iter().any(|event| event.spec.privilege != Privilege::UserOnly)
     }
 
-    /// Whether records have the times of [`clock::MONOTONIC`].
+    /// Whether records have the times of [`MONOTONIC`](super::clock::MONOTONIC).
     pub fn run_by_clock(&self) -> bool {
         self.events[0].attr.use_clockid() == 1
     }
@@ -501,118 +470,6 @@ fn permitted(
         }
     }
     Ok(permitted)
-}
-
-/// Registers that are copied with a stack: all that the kernel gives, as perf asks for them. Of x86-64 it has no
-/// segment registers but cs and ss (`arch/x86/kernel/perf_regs.c`).
-const USER_REGISTERS: u64 = if cfg!(target_arch = "x86_64") { 0xff_0fff } else { 0x1_ffff_ffff };
-
-/// The attr of one event. All events of a recording have the same sample_type, so that a reader
-/// needs nothing but the id to tell them apart.
-fn attr(
-    plan: &Plan,
-    all: &[EventSpec],
-    spec: &EventSpec,
-    level: KernelLevel,
-    role: Role,
-) -> perf_event_attr {
-    let mut attr = sys::empty_attr();
-    attr.type_ = spec.code.event_type;
-    let [config, config1, config2] = spec.code.config;
-    attr.config = config;
-    attr.__bindgen_anon_3.config1 = config1;
-    attr.__bindgen_anon_4.config2 = config2;
-    attr.bp_type = spec.code.access;
-    attr.sample_type = sample_bits(plan, all);
-    attr.read_format = read_format::ID;
-    if level >= KernelLevel::LostCounts {
-        attr.read_format |= read_format::LOST;
-    }
-    if level >= KernelLevel::Clocks {
-        attr.set_use_clockid(1);
-        attr.clockid = clock::MONOTONIC;
-    }
-    match spec.rate(plan.rate) {
-        // It never occurs.
-        _ if role == Role::Tracking => {}
-        Rate::Period(period) => attr.sample_period = period,
-        Rate::Frequency(hz) if spec.is_clock() => attr.sample_period = 1_000_000_000 / hz.max(1),
-        Rate::Frequency(hz) => {
-            attr.sample_freq = hz;
-            attr.set_freq(1);
-        }
-    }
-    if let CallChains::Copied(StackCopy(size)) = plan.chains {
-        attr.sample_regs_user = USER_REGISTERS;
-        attr.sample_stack_user = size;
-        // Frame pointers would be followed for nothing.
-        attr.set_exclude_callchain_user(1);
-    }
-    attr.set_disabled(1);
-    attr.set_inherit(match plan.target {
-        Target::Command | Target::Processes(_) => 1,
-        Target::Threads(_) | Target::Cpus(_) | Target::Cgroup(_) => 0,
-    });
-    let is_begun = role == Role::Tracking || plan.start == Start::AtOnce;
-    attr.set_enable_on_exec(u64::from(plan.target == Target::Command && is_begun));
-    attr.set_exclude_kernel(u64::from(spec.privilege == Privilege::UserOnly));
-    attr.set_exclude_hv(u64::from(spec.privilege == Privilege::UserOnly));
-    attr.set_exclude_user(u64::from(spec.privilege == Privilege::KernelOnly));
-    // The guest's code cannot be named from here.
-    attr.set_exclude_guest(1);
-    attr.set_precise_ip(spec.precise.level().into());
-    attr.set_sample_id_all(1);
-    let is_overwritten = role == Role::SamplingOnly && plan.samples == KeptSamples::Latest;
-    attr.set_write_backward(u64::from(is_overwritten));
-    // Not in the ring of sideband, which many switches would fill.
-    attr.set_context_switch(u64::from(spec.sampled == Sampled::AtSwitches));
-    if role == Role::Tracking {
-        attr = with_sideband(&attr);
-        let described = plan.chains.described_mappings();
-        attr.set_mmap_data(u64::from(described == DescribedMappings::OfFiles));
-        attr.set_build_id(u64::from(level >= KernelLevel::BuildIds));
-        attr.set_ksymbol(u64::from(level >= KernelLevel::BpfEvents));
-        attr.set_bpf_event(u64::from(level >= KernelLevel::BpfEvents));
-    }
-    attr
-}
-
-/// The same event with reports of mappings and threads.
-fn with_sideband(attr: &perf_event_attr) -> perf_event_attr {
-    let mut attr = *attr;
-    attr.set_mmap(1);
-    attr.set_mmap2(1);
-    attr.set_comm(1);
-    attr.set_comm_exec(1);
-    attr.set_task(1);
-    attr
-}
-
-fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
-    let mut bits = sample_type::IP | sample_type::TID | sample_type::TIME;
-    bits |= match plan.chains {
-        CallChains::None => 0,
-        CallChains::FramePointers => sample_type::CALLCHAIN,
-        CallChains::Copied(_) => {
-            sample_type::CALLCHAIN | sample_type::REGS_USER | sample_type::STACK_USER
-        }
-    };
-    if plan.target.is_any_process() {
-        bits |= sample_type::CPU;
-    }
-    // Fields, and the CPU that perf's tools for tracepoints rely on. Others pay 16 bytes a sample.
-    if all.iter().any(|spec| spec.tracepoint.is_some()) {
-        bits |= sample_type::CPU | sample_type::RAW;
-    }
-    // Eight bytes a sample that only an adjusted period needs.
-    let adjusts = |spec: &EventSpec| matches!(spec.rate(plan.rate), Rate::Frequency(_));
-    if all.iter().any(|spec| adjusts(spec) && !spec.is_clock()) {
-        bits |= sample_type::PERIOD;
-    }
-    if all.len() > 1 {
-        bits |= sample_type::IDENTIFIER;
-    }
-    bits
 }
 
 /// Maps a ring of `bytes`, or of as much less as is permitted if the size is our default.

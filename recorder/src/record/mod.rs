@@ -12,6 +12,7 @@
 //! perf has it; 0 if a time limit, Ctrl-C or the end of the recorded process ended the recording;
 //! 1 if we failed, a full disk included.
 
+mod attrs;
 mod cgroup;
 mod clock;
 mod command;

@@ -1,0 +1,152 @@
+//! What the kernel is asked for: the attr of each event.
+
+use perf_event_open_sys::bindings::perf_event_attr;
+use perftab_perfdata::format::attr::{read_format, sample_type};
+
+use super::clock;
+use super::events::{EventSpec, Privilege, Sampled};
+use super::options::{CallChains, KeptSamples, Plan, Rate, StackCopy, Start, Target};
+use super::sys;
+use super::tasks::DescribedMappings;
+
+/// What the running kernel can put into an attr. Each level includes those below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KernelLevel {
+    /// mmap2, comm_exec.
+    Oldest,
+    /// 4.1: times are those of a clock that can be read.
+    Clocks,
+    /// 5.1: loading of BPF programs is reported.
+    BpfEvents,
+    /// 5.12: mmap events carry build-ids.
+    BuildIds,
+    /// 6.0: counters say how many samples they lost.
+    LostCounts,
+}
+
+impl KernelLevel {
+    /// In the order in which they are tried.
+    pub const NEWEST_FIRST: [Self; 5] =
+        [Self::LostCounts, Self::BuildIds, Self::BpfEvents, Self::Clocks, Self::Oldest];
+}
+
+/// Whether an event samples, or reports mappings, names, forks and exits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It reports.
+    Tracking,
+    /// It samples.
+    SamplingOnly,
+}
+
+/// Registers that are copied with a stack: all that the kernel gives, as perf asks for them. Of x86-64 it has no
+/// segment registers but cs and ss (`arch/x86/kernel/perf_regs.c`).
+const USER_REGISTERS: u64 = if cfg!(target_arch = "x86_64") { 0xff_0fff } else { 0x1_ffff_ffff };
+
+/// The attr of one event. All events of a recording have the same sample_type, so that a reader
+/// needs nothing but the id to tell them apart.
+pub fn attr(
+    plan: &Plan,
+    all: &[EventSpec],
+    spec: &EventSpec,
+    level: KernelLevel,
+    role: Role,
+) -> perf_event_attr {
+    let mut attr = sys::empty_attr();
+    attr.type_ = spec.code.event_type;
+    let [config, config1, config2] = spec.code.config;
+    attr.config = config;
+    attr.__bindgen_anon_3.config1 = config1;
+    attr.__bindgen_anon_4.config2 = config2;
+    attr.bp_type = spec.code.access;
+    attr.sample_type = sample_bits(plan, all);
+    attr.read_format = read_format::ID;
+    if level >= KernelLevel::LostCounts {
+        attr.read_format |= read_format::LOST;
+    }
+    if level >= KernelLevel::Clocks {
+        attr.set_use_clockid(1);
+        attr.clockid = clock::MONOTONIC;
+    }
+    match spec.rate(plan.rate) {
+        // It never occurs.
+        _ if role == Role::Tracking => {}
+        Rate::Period(period) => attr.sample_period = period,
+        Rate::Frequency(hz) if spec.is_clock() => attr.sample_period = 1_000_000_000 / hz.max(1),
+        Rate::Frequency(hz) => {
+            attr.sample_freq = hz;
+            attr.set_freq(1);
+        }
+    }
+    if let CallChains::Copied(StackCopy(size)) = plan.chains {
+        attr.sample_regs_user = USER_REGISTERS;
+        attr.sample_stack_user = size;
+        // Frame pointers would be followed for nothing.
+        attr.set_exclude_callchain_user(1);
+    }
+    attr.set_disabled(1);
+    attr.set_inherit(match plan.target {
+        Target::Command | Target::Processes(_) => 1,
+        Target::Threads(_) | Target::Cpus(_) | Target::Cgroup(_) => 0,
+    });
+    let is_begun = role == Role::Tracking || plan.start == Start::AtOnce;
+    attr.set_enable_on_exec(u64::from(plan.target == Target::Command && is_begun));
+    attr.set_exclude_kernel(u64::from(spec.privilege == Privilege::UserOnly));
+    attr.set_exclude_hv(u64::from(spec.privilege == Privilege::UserOnly));
+    attr.set_exclude_user(u64::from(spec.privilege == Privilege::KernelOnly));
+    // The guest's code cannot be named from here.
+    attr.set_exclude_guest(1);
+    attr.set_precise_ip(spec.precise.level().into());
+    attr.set_sample_id_all(1);
+    let is_overwritten = role == Role::SamplingOnly && plan.samples == KeptSamples::Latest;
+    attr.set_write_backward(u64::from(is_overwritten));
+    // Not in the ring of sideband, which many switches would fill.
+    attr.set_context_switch(u64::from(spec.sampled == Sampled::AtSwitches));
+    if role == Role::Tracking {
+        attr = with_sideband(&attr);
+        let described = plan.chains.described_mappings();
+        attr.set_mmap_data(u64::from(described == DescribedMappings::OfFiles));
+        attr.set_build_id(u64::from(level >= KernelLevel::BuildIds));
+        attr.set_ksymbol(u64::from(level >= KernelLevel::BpfEvents));
+        attr.set_bpf_event(u64::from(level >= KernelLevel::BpfEvents));
+    }
+    attr
+}
+
+/// The same event with reports of mappings and threads.
+pub fn with_sideband(attr: &perf_event_attr) -> perf_event_attr {
+    let mut attr = *attr;
+    attr.set_mmap(1);
+    attr.set_mmap2(1);
+    attr.set_comm(1);
+    attr.set_comm_exec(1);
+    attr.set_task(1);
+    attr
+}
+
+fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
+    let mut bits = sample_type::IP | sample_type::TID | sample_type::TIME;
+    bits |= match plan.chains {
+        CallChains::None => 0,
+        CallChains::FramePointers => sample_type::CALLCHAIN,
+        CallChains::Copied(_) => {
+            sample_type::CALLCHAIN | sample_type::REGS_USER | sample_type::STACK_USER
+        }
+    };
+    if plan.target.is_any_process() {
+        bits |= sample_type::CPU;
+    }
+    // Fields, and the CPU that perf's tools for tracepoints rely on. Others pay 16 bytes a sample.
+    if all.iter().any(|spec| spec.tracepoint.is_some()) {
+        bits |= sample_type::CPU | sample_type::RAW;
+    }
+    // Eight bytes a sample that only an adjusted period needs.
+    let adjusts = |spec: &EventSpec| matches!(spec.rate(plan.rate), Rate::Frequency(_));
+    if all.iter().any(|spec| adjusts(spec) && !spec.is_clock()) {
+        bits |= sample_type::PERIOD;
+    }
+    if all.len() > 1 {
+        bits |= sample_type::IDENTIFIER;
+    }
+    bits
+}
