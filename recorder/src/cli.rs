@@ -351,6 +351,22 @@ mod tests {
         }
     }
 
+    /// What the examples run; their options must not be forgotten when ours change.
+    #[test]
+    fn examples_are_command_lines() {
+        let service = include_str!("../../docs/examples/perftab.service");
+        let container = include_str!("../../docs/examples/Containerfile");
+        let run =
+            service.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("it runs");
+        let line = container.lines().find_map(|line| line.strip_prefix("CMD ")).expect("it runs");
+        let words: Vec<String> = serde_json::from_str(line).expect("a list");
+        let lines = [run.to_owned(), format!("perftab {}", words.join(" "))];
+        let flight = run.replace("--switch-output=1h", "--overwrite --trigger load>16");
+        for line in lines.into_iter().chain([flight]) {
+            Cli::whole_command().try_get_matches_from(line.split(' ')).expect(&line);
+        }
+    }
+
     #[test]
     fn every_help_begins_with_an_example_and_fits_a_screen() {
         let command = Cli::whole_command();
