@@ -77,8 +77,9 @@ impl Arch {
         }
     }
 
-    /// What compiles the little C that there is in it, for TLS, and what links it. That C calls no library, so the
-    /// compiler need not know musl.
+    /// What compiles the C that there is in it, for TLS and zstd, and what links it. The compiler need not know musl: of
+    /// any libc's headers, zstd takes what is the same in all, unless checks of glibc's (`_FORTIFY_SOURCE`, which Ubuntu
+    /// turns on) come in.
     fn tools(self) -> Vec<(String, &'static str)> {
         let triple = self.triple();
         let (cc, linker) = match (Self::here() == Some(self), self) {
@@ -89,6 +90,7 @@ impl Arch {
         let of_cargo = triple.to_uppercase().replace('-', "_");
         vec![
             (format!("CC_{}", triple.replace('-', "_")), cc),
+            (format!("CFLAGS_{}", triple.replace('-', "_")), "-U_FORTIFY_SOURCE"),
             (format!("CARGO_TARGET_{of_cargo}_LINKER"), linker),
         ]
     }

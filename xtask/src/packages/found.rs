@@ -17,8 +17,8 @@ pub fn is_there(need: Need) -> bool {
         Need::WasmStd => has_std("wasm32-unknown-unknown"),
         Need::MuslX86Std => has_std("x86_64-unknown-linux-musl"),
         Need::MuslArmStd => has_std("aarch64-unknown-linux-musl"),
-        Need::CcForX86 => have("x86_64-linux-gnu-gcc"),
-        Need::CcForArm => have("aarch64-linux-gnu-gcc"),
+        Need::CcForX86 => compiles("x86_64-linux-gnu-gcc"),
+        Need::CcForArm => compiles("aarch64-linux-gnu-gcc"),
         Need::RustWeb => installed("rustc-web") && installed("rust-web-src"),
         Need::Rustfmt => starts(Command::new("cargo").args(["fmt", "--version"])),
         Need::Clippy => starts(Command::new("cargo").args(["clippy", "--version"])),
@@ -57,6 +57,12 @@ pub fn is_there(need: Need) -> bool {
         Need::Time => Path::new("/usr/bin/time").exists(),
         Need::Perl => have("perl"),
     }
+}
+
+/// Whether a compiler is there, and a libc's headers for it.
+fn compiles(compiler: &str) -> bool {
+    let source = ["-fsyntax-only", "-include", "stdlib.h", "-x", "c", "/dev/null"];
+    starts(Command::new(compiler).args(source))
 }
 
 /// “v18.20.4” → 18.
