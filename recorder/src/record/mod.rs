@@ -2,8 +2,9 @@
 //!
 //! The order of things: the options become a [`options::Plan`]; the command is started, stopped;
 //! [`counters`] are opened on it; what already runs is described ([`kernel`], [`tasks`]); then
-//! records move from the [`ring`]s to the [`recording_file`], and [`tally`] takes note of them on
-//! the way. At the end nothing is left to be done but to write the feature sections.
+//! records move from the [`ring`]s into a [`part`], packed on the way by a [`packer`] if asked:
+//! a [`recording_file`], a [`recording_stream`], or memory ([`flight`]). [`tally`] takes note of them
+//! on the way. At the end nothing is left to be done but to write the feature sections.
 //!
 //! Constraints: `unsafe` only in `sys` and `ring`; no layout of the file but core's; what was
 //! recorded is a valid file whatever ends the recording.
