@@ -220,6 +220,7 @@ fn a_killed_recorder_leaves_what_it_had() {
     let process = RunningProcess::program(&busy(&recorder.folder), &[]);
     // Packed, whose first second nobody could read if it did not say how.
     let mut recording = recorder.start(&["-g", "-z", "-p", &process.pid()]);
+    wait_for("packed samples", || data_size(&recorder.file) > 12_000);
     child_process::kill(&mut recording.0);
     let samples = recorder.samples_by_perf();
     assert!(samples > 0);
