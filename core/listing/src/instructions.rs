@@ -261,9 +261,28 @@ fn aarch64(bytes: &[u8], address: u64, wanted: Wanted) -> (usize, Option<Instruc
     const LENGTH: usize = 4;
     let decoded = || a64::InstDecoder::default().decode(&mut U8Reader::new(bytes)).ok();
     // Of some words that are no instruction the library says so in words.
-    let text = || Some(decoded()?.to_string()).filter(|text| !text.starts_with("invalid"));
+    let text = || {
+        let text = decoded()?.to_string();
+        (!text.starts_with("invalid")).then(|| with_extension(&text).unwrap_or(text))
+    };
     let found = || Some(aarch64_text(&text()?, address));
     (LENGTH, if wanted == Wanted::Length { None } else { found() })
+}
+
+/// Where a register of 32 bits is added to one of 64, the library leaves out that it is extended by zeros, or calls it
+/// a shift: `add x0, x1, w2, lsl #3` is no instruction. `None`: the text is right.
+fn with_extension(text: &str) -> Option<String> {
+    let (name, operands) = text.split_once(' ')?;
+    let is_sum = matches!(name, "add" | "adds" | "sub" | "subs" | "cmp" | "cmn");
+    let is_wide = operands.starts_with('x') || operands.starts_with("sp");
+    let (before, last) = operands.rsplit_once(", ").filter(|_| is_sum && is_wide)?;
+    match last.strip_prefix("lsl ") {
+        Some(shift) if before.rsplit(", ").next()?.starts_with('w') => {
+            Some(format!("{name} {before}, uxtw {shift}"))
+        }
+        None if last.starts_with('w') => Some(format!("{text}, uxtw")),
+        _ => None,
+    }
 }
 
 /// The library prints a distance (`b $+0x40`), other disassemblies the address that it leads to.
@@ -315,6 +334,9 @@ mod tests {
         assert_eq!(arm(0x3608_0040), "tbz w0, #0x1, 0x1010 -> 1010");
         assert_eq!(arm(0x9000_0000), "adrp x0, 0x1000");
         assert_eq!(arm(0xd65f_03c0), "ret");
+        assert_eq!(arm(0x8b3b_4ebb), "add x27, x21, w27, uxtw #3");
+        assert_eq!(arm(0xeb22_42bf), "cmp x21, w2, uxtw");
+        assert_eq!(arm(0x8b1b_0ebb), "add x27, x21, x27, lsl #3");
         assert!(aarch64(&0x72aa_6928_u32.to_le_bytes(), 0, TEXT).1.is_some(), "movk");
         assert!(
             aarch64(&0x32ea_6928_u32.to_le_bytes(), 0, TEXT).1.is_none(),

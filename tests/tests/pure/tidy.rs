@@ -68,6 +68,7 @@ const TESTED: &[&str] = &[
     "perftab-dsos",
     "perftab-profile",
     "perftab-images",
+    "perftab-listing",
     "perftab-names",
     "perftab-views",
     "perftab-export",

@@ -9,6 +9,7 @@ mod gate;
 mod go;
 mod hostile;
 mod inlines;
+mod instructions;
 mod links;
 mod names;
 mod not_there;
