@@ -5,7 +5,7 @@ pub use perftab_export::script::{Field, SourcePath, write_flags};
 pub use perftab_export::script_fields::{Chains, Column, Layout, Times as TimeDigits};
 pub use perftab_export::{Events, ExportRequest, Format};
 pub use perftab_images::{
-    CodeLine, CodeOrigin, CodeTable, Companion, CompanionId, DataReference, ForceError,
+    Clock, CodeLine, CodeOrigin, CodeTable, Companion, CompanionId, DataReference, ForceError,
     FunctionCode, FunctionPlace, Image, ImageContents, Kallsyms, Machine, MissingUnits,
     NamedCompanion, NamingDepth, NotAnImage, RecordedIdentities, ReferenceWay, Rejection,
     SupplementaryLink, Svma, check_whole, content_hash, is_perf_map, stamped_kallsyms,

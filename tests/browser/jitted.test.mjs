@@ -45,6 +45,23 @@ const made = (functions) =>
     .map(({ name, self, total }) => `${name} ${self} ${total}`)
     .sort();
 
+/** Whether the instructions of a function are those that `perftab annotate` has with these arguments. */
+async function hasInstructionsOf(tab, reference, ...found) {
+  const [annotated] = parts.json("annotate", "--json", ...found, recording, reference.name).functions;
+  const listing = await tab.page.evaluate(() => document.getElementById("listing").textContent.replace(/\n\/\/end$/, ""));
+  const merged = { ...QUERY, inlines: "merged" };
+  const [{ pieces, ended }] = await tab.ask("listCode", { query: merged, function: reference, syntax: "intel", listing });
+  assert.equal(ended, null);
+  const [{ startInFile, starts, instructions, instructionSamples }] = pieces;
+  const texts = Array.from(starts, (_, at) =>
+    Buffer.from(instructions.texts.slice(at === 0 ? 0 : instructions.ends[at - 1], instructions.ends[at])).toString(),
+  );
+  assert.deepEqual(
+    texts.map((text, at) => [`0x${(BigInt(startInFile) + BigInt(starts[at])).toString(16)}`, text, instructionSamples[at]]),
+    annotated.instructions.map(({ address, text, samples }) => [address, text ?? "", samples]),
+  );
+}
+
 scene("a jitdump that is dropped names the code of its process, and the ledger says so", async () => {
   if (!hasPerf) return;
   const tab = await Tab.open(pathToFileURL(html).href, { browser: "own", offline: true });
@@ -68,19 +85,7 @@ scene("a jitdump that is dropped names the code of its process, and the ledger s
   assert.ok(heat.self.weight > 0);
   assert.deepEqual([...new Set(heat.lines.map(({ line }) => line))].filter(Boolean), [2]);
   // Its instructions are in the jitdump, too.
-  const [annotated] = parts.json("annotate", "--json", "--no-local", "--image", jitdump, recording, name).functions;
-  const listing = await tab.page.evaluate(() => document.getElementById("listing").textContent.replace(/\n\/\/end$/, ""));
-  const merged = { ...QUERY, inlines: "merged" };
-  const [{ pieces, ended }] = await tab.ask("listCode", { query: merged, function: reference, syntax: "intel", listing });
-  assert.equal(ended, null);
-  const [{ startInFile, starts, instructions, instructionSamples }] = pieces;
-  const texts = Array.from(starts, (_, at) =>
-    Buffer.from(instructions.texts.slice(at === 0 ? 0 : instructions.ends[at - 1], instructions.ends[at])).toString(),
-  );
-  assert.deepEqual(
-    texts.map((text, at) => [`0x${(BigInt(startInFile) + BigInt(starts[at])).toString(16)}`, text, instructionSamples[at]]),
-    annotated.instructions.map(({ address, text, samples }) => [address, text ?? "", samples]),
-  );
+  await hasInstructionsOf(tab, reference, "--no-local", "--image", jitdump);
   assert.match(row.reason, /^named by process \d+ itself, checked: pid, mapped by it, clock monotonic, /);
   await tab.close();
 });
@@ -92,5 +97,9 @@ scene("perftab view finds what processes of its machine say of their code", asyn
   const expected = made(parts.json("report", recording, "--json").functions);
   assert.ok(expected.length > 0);
   await eventually(async () => assert.deepEqual(made(await tab.functions()), expected));
+  // Nobody has to drop the jitdump for its instructions.
+  const { name } = (await tab.functions()).find(({ name }) => /^JS:\*fib .*:2:13$/.test(name));
+  const { path, build_id } = (await tab.ask("dsos")).find(({ status }) => status === "self-named");
+  await hasInstructionsOf(tab, { dso: { path, buildId: build_id }, name, address: null });
   await tab.close();
 });

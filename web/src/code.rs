@@ -52,6 +52,7 @@ impl Session {
         let Some(place) = self.0.made_code(DsoId(dso), address) else { return JsValue::NULL };
         object(&[
             ("file", place.file.into()),
+            ("pid", place.pid.into()),
             ("machine", place.machine.name().into()),
             ("start", place.bytes.start.into()),
             ("end", place.bytes.end.into()),

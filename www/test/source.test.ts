@@ -34,6 +34,7 @@ function column(...texts: string[]): TextColumn {
 function piece(startInFile: bigint): CodePiece {
   return {
     ...{
+      from: "file",
       dso: 3,
       start: startInFile - 0x1000n,
       startInFile,

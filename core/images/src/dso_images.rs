@@ -23,6 +23,7 @@ use super::embedded_symbols;
 use super::image::Image;
 use super::image_contents::ImageContents;
 use super::inline_frames::InlineFrames;
+use super::kernel_memory::KernelMemory;
 use super::matched_image::MatchedImage;
 use super::placement::{Placement, Unplaced};
 use super::rejection::Rejection;
@@ -56,6 +57,8 @@ pub struct AddedImage {
 #[derive(Default)]
 pub(super) struct Build {
     images: Vec<MatchedImage>,
+    /// Of a kernel: the first that came.
+    memory: Option<KernelMemory>,
     symbols: SymbolTable,
     /// Read at the first look-up; empty if they cannot be.
     objects: OnceCell<SymbolTable>,
@@ -278,6 +281,13 @@ impl DsoImages {
 
 impl Build {
     fn add(&mut self, image: MatchedImage) -> Result<ImageContents, Rejection> {
+        let image = match KernelMemory::of(image) {
+            Ok(memory) => {
+                self.memory.get_or_insert(memory);
+                return Ok(ImageContents { memory: true, ..ImageContents::default() });
+            }
+            Err(image) => *image,
+        };
         let compared = match image.kind() {
             DsoKind::User | DsoKind::Module => ComparedPart::Content,
             _ => ComparedPart::Layout,
@@ -312,6 +322,11 @@ impl Build {
     /// Notes that names had to be left out.
     pub fn note_lost_texts(&self) {
         self.lost_texts.set(true);
+    }
+
+    /// A copy of a kernel's memory.
+    pub fn memory(&self) -> Option<&KernelMemory> {
+        self.memory.as_ref()
     }
 
     pub fn symbols(&self) -> &SymbolTable {
@@ -413,6 +428,7 @@ fn gives(image: &MatchedImage) -> ImageContents {
         functions: has_functions(image.image()),
         inlines: InlineFrames::exist_in(image),
         unwinding: has(&[".eh_frame", ".debug_frame", ".zdebug_frame"]),
+        memory: false,
         symbol_table: elf.section_of_kind(elf::SHT_SYMTAB).is_some()
             || embedded_symbols::exist_in(elf),
     }

@@ -29,6 +29,11 @@ pub enum Outcome {
         /// The DSOs that those files are of.
         dsos: Vec<DsoId>,
     },
+    /// It has the code of what ran, and no names.
+    Memory {
+        /// The kernels that it is of.
+        dsos: Vec<DsoId>,
+    },
     /// It is not used.
     Refused(Refusal),
 }

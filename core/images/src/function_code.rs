@@ -189,6 +189,18 @@ impl DsoImages {
         build.inline_frames()?.embedded_source(at, path)
     }
 
+    /// The code of the function at an address of a kernel as it ran. `None` where no symbol covers it or no copy of
+    /// its memory is here.
+    pub fn code_in_memory(&self, id: DsoId, dso: &Dso, address: u64) -> Option<FunctionCode> {
+        let build = self.build(id)?;
+        let memory = build.memory().filter(|memory| memory.matched().dsos().contains(&id))?;
+        let at = build.placement(dso).ok()?.svma(address)?;
+        let symbol = build.symbols().at(at)?;
+        let start = address.checked_sub(at.0 - symbol.start.0)?;
+        let (machine, bytes) = memory.code(build.symbols(), symbol.start, symbol.end)?;
+        Some(FunctionCode { machine, start, start_in_file: symbol.start, bytes })
+    }
+
     /// The code of the function at an address of a DSO. `None` where no symbol covers it or no matched
     /// file has its bytes. A list of a kernel's symbols has other addresses than its file.
     pub fn function_code(&self, id: DsoId, dso: &Dso, address: u64) -> Option<FunctionCode> {

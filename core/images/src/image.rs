@@ -17,7 +17,7 @@ use perftab_perfdata::format::package_note::{PackageNote, package_in_notes};
 use super::code_table::CodeTable;
 use super::content_identity::{self, ContentHashing, content_hash};
 use super::dwarf::{Budget, over_budget};
-use super::elf::{Elf, ElfError, Section};
+use super::elf::{Class, Elf, ElfError, Section};
 use super::kallsyms::{Kallsyms, KallsymsFault};
 use super::{jitdump, perf_map};
 
@@ -241,6 +241,12 @@ impl Image {
             Content::Code(CodeForm::Jitdump) => Some(jitdump::read(&self.name, &*self.source)),
             Content::Elf(_) | Content::Kallsyms(_) => None,
         }
+    }
+
+    /// Whether it is a copy of memory, as of a kernel: code without names.
+    pub fn is_memory(&self) -> bool {
+        let is_it = |elf: &Elf| elf.kind == elf::ET_CORE && elf.class == Class::Elf64;
+        self.elf().is_some_and(is_it)
     }
 
     /// The layout, if it is an ELF file.

@@ -13,6 +13,8 @@ pub struct ImageContents {
     pub unwinding: bool,
     /// The symbols of all functions, and not only of those that it exports.
     pub symbol_table: bool,
+    /// Nothing but the code of a kernel as it ran.
+    pub memory: bool,
 }
 
 impl ImageContents {
@@ -22,6 +24,7 @@ impl ImageContents {
             Self { inlines: true, .. } => "inlines and source lines",
             Self { functions: true, .. } => "function names only",
             Self { unwinding: true, .. } => "unwind tables",
+            Self { memory: true, .. } => "the kernel's code as it ran",
             _ => "no symbols",
         }
     }
@@ -33,6 +36,7 @@ impl ImageContents {
             inlines: self.inlines || other.inlines,
             unwinding: self.unwinding || other.unwinding,
             symbol_table: self.symbol_table || other.symbol_table,
+            memory: self.memory || other.memory,
         }
     }
 }

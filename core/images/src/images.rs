@@ -151,6 +151,10 @@ impl Images {
         let image = MatchedImage::admit(&self.recorded, image)?;
         let identity = image.identity();
         let AddedImage { dsos, gives } = self.files.add(image)?;
+        if gives.memory {
+            let admitted = AdmittedFile { dsos: dsos.clone(), gives: gives.sentence() };
+            return Ok((Outcome::Memory { dsos }, admitted));
+        }
         let why = |dso: DsoId| self.files.why_unplaced(dso, self.dsos.get(dso));
         let unplaced = |&dso: &DsoId| Some((dso, why(dso)?.to_owned()));
         let unplaced = dsos.iter().filter_map(unplaced).collect();
@@ -289,6 +293,12 @@ impl Images {
     pub fn function_code(&self, dso: DsoId, address: u64) -> Option<FunctionCode> {
         (dso.index() < self.dsos.len())
             .then(|| self.files.function_code(dso, self.dsos.get(dso), address))?
+    }
+
+    /// The same of a kernel as it ran, if a copy of its memory passed the gate.
+    pub fn code_in_memory(&self, dso: DsoId, address: u64) -> Option<FunctionCode> {
+        (dso.index() < self.dsos.len())
+            .then(|| self.files.code_in_memory(dso, self.dsos.get(dso), address))?
     }
 
     /// Where the function at an address of a DSO is, by the symbols of a file that passed the gate.

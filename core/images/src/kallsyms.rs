@@ -301,6 +301,7 @@ impl Kallsyms {
         match name {
             "_text" => self.landmarks.text,
             "_stext" => self.landmarks.stext,
+            "_etext" => self.landmarks.etext,
             _ => None,
         }
     }

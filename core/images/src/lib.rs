@@ -34,6 +34,7 @@ mod images;
 mod inline_frames;
 mod jitdump;
 mod kallsyms;
+mod kernel_memory;
 mod kernel_module;
 mod mapped_code;
 mod matched_image;

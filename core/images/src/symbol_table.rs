@@ -89,6 +89,7 @@ pub struct SymbolTable {
 struct References {
     text: Option<u64>,
     stext: Option<u64>,
+    etext: Option<u64>,
 }
 
 /// What the addresses of a table are.
@@ -262,11 +263,12 @@ impl SymbolTable {
         self.symbol(owner).filter(|symbol| !symbol.name.is_empty())
     }
 
-    /// Where `_text` or `_stext` is, which recordings of kernels refer to.
+    /// Where `_text` or `_stext` is, which recordings of kernels refer to, or `_etext`, where their code ends.
     pub(super) fn reference(&self, name: &str) -> Option<Svma> {
         let address = match name {
             "_text" => self.references.text,
             "_stext" => self.references.stext,
+            "_etext" => self.references.etext,
             _ => None,
         };
         address.map(Svma)
@@ -390,6 +392,7 @@ impl SymbolTable {
                 let (symbols, names) = kallsyms.symbols();
                 self.references.text = kallsyms.address_of("_text");
                 self.references.stext = kallsyms.address_of("_stext");
+                self.references.etext = kallsyms.address_of("_etext");
                 let Some(base) = self.add_text(names.to_vec()) else { return Ok(()) };
                 let kind = match subject {
                     Subject::Functions => elf::STT_FUNC,
@@ -454,6 +457,8 @@ impl SymbolTable {
             self.references.text = Some(symbol.value);
         } else if text.starts_with(b"_stext\0") {
             self.references.stext = Some(symbol.value);
+        } else if text.starts_with(b"_etext\0") {
+            self.references.etext = Some(symbol.value);
         }
     }
 

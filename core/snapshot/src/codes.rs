@@ -96,6 +96,7 @@ pub(super) fn gives_code(gives: ImageContents) -> u8 {
 
 pub(super) fn gives_of(code: u8) -> ImageContents {
     ImageContents {
+        memory: false,
         functions: code & 1 != 0,
         inlines: code & 2 != 0,
         unwinding: code & 4 != 0,

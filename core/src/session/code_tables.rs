@@ -51,6 +51,8 @@ pub(super) struct PlacedTable {
 pub struct MadeCodePlace {
     /// What the host calls the jitdump.
     pub file: String,
+    /// Whose it is, by the number that was recorded.
+    pub pid: Option<u32>,
     /// What it is encoded for.
     pub machine: Machine,
     /// Where its bytes are in the jitdump, which is how frames count.
@@ -442,6 +444,7 @@ impl Session {
         };
         Some(MadeCodePlace {
             file: table.name.clone(),
+            pid: table.pid,
             machine: machine?,
             bytes,
             made_at: Svma(made_at),

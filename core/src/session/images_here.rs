@@ -192,6 +192,11 @@ impl Session {
         self.images.as_ref()?.function_code(dso, address)
     }
 
+    /// The same of a kernel as it ran, if a copy of its memory passed the gate.
+    pub fn code_in_memory(&self, dso: DsoId, address: u64) -> Option<FunctionCode> {
+        self.images.as_ref()?.code_in_memory(dso, address)
+    }
+
     /// Where the function at an address of a DSO is: by a file that passed the gate, or by what the recording brought.
     pub fn function_place(&self, dso: DsoId, address: u64) -> Option<FunctionPlace> {
         let of_file = || self.images.as_ref()?.function_place(dso, address);

@@ -80,6 +80,7 @@ impl Session {
                     }
                     dsos
                 }
+                Outcome::Memory { dsos } => dsos,
                 Outcome::Refused(refusal) => self.refused(&name, refusal),
             };
             if let Some(package) = package {

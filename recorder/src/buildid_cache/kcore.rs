@@ -12,8 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use perftab_core::{FunctionPlace, Kallsyms, Machine, stamped_kallsyms};
-use perftab_perfdata::decode::ByteSource;
+use perftab_core::stamped_kallsyms;
 use perftab_perfdata::format::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
 
@@ -100,41 +99,16 @@ impl Cache {
         entries
     }
 
-    /// The bytes of a function of a kernel as it ran, from a copy of its memory. A kernel lies elsewhere after each boot:
-    /// `reference` says which of its symbols was where when it was recorded. The copy has to say itself that it is of this
-    /// kernel, which perf's do not, and has to have a function of this name there.
-    pub fn kernel_code(
-        &self,
-        id: BuildId,
-        (symbol, recorded): (&str, u64),
-        function: &FunctionPlace,
-    ) -> Option<(Machine, Vec<u8>)> {
+    /// The newest copy of a kernel's memory that says itself that it is of this kernel, which perf's do not.
+    pub fn kernel_memory(&self, id: BuildId) -> Option<(PathBuf, File)> {
         let folder = self.root.join(FOLDER).join(id.to_string());
         let mut times = names_in(&folder);
         times.sort_unstable();
         times.iter().rev().find_map(|time| {
-            let open = |name: &str| local::open_regular(&folder.join(time).join(name));
-            let memory = open("kcore")?;
-            let kallsyms = FileSource::new(open("kallsyms")?).ok()?;
-            let is_it = build_id_of_elf(&FileSource::new(memory.try_clone().ok()?).ok()?)
-                == Some(id)
-                && Kallsyms::read(&kallsyms).ok()?.stamp() == Some(id);
-            let kallsyms = is_it.then(|| kallsyms.read_vec(0, kallsyms.len()).ok())??;
-            let of_kernel = || symbols(&kallsyms).filter(|symbol| symbol.module.is_none());
-            let reference = of_kernel().find(|it| it.name == symbol.as_bytes())?.address;
-            let start = function.start.wrapping_sub(recorded).wrapping_add(reference);
-            let is_it =
-                |it: &Symbol<'_>| it.address == start && it.name == function.name.as_bytes();
-            of_kernel().any(|it| is_it(&it)).then_some(())?;
-            let end = start.checked_add(function.length)?;
-            let whole = start..end;
-            let segments = segments_of(&memory, std::slice::from_ref(&whole)).ok()?;
-            let [Segment { offset, size, .. }] = segments[..] else { return None };
-            let mut bytes = vec![0; usize::try_from(function.length).ok()?];
-            (size == function.length).then(|| memory.read_exact_at(&mut bytes, offset).ok())??;
-            let mut machine = [0; 2];
-            memory.read_exact_at(&mut machine, 18).ok()?;
-            Some((Machine::from_elf(u16::from_ne_bytes(machine))?, bytes))
+            let path = folder.join(time).join("kcore");
+            let file = local::open_regular(&path)?;
+            let source = FileSource::new(file.try_clone().ok()?).ok()?;
+            (build_id_of_elf(&source) == Some(id)).then_some((path, file))
         })
     }
 

@@ -42,7 +42,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
         None => {
             let options =
                 share::options(&session, &args.content, &args.filters, args.input.path())?;
-            place_texts::read(&mut session, &options, args.input.path());
+            place_texts::read(&mut session, &options, args.input.path(), &args.images.images);
             output::write(&args.output, &[page(&mut session, &options)?.as_bytes()])?;
         }
         Some(format) => {

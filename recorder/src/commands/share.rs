@@ -42,7 +42,7 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
         characters: (args.budget as usize).saturating_sub(before_payload),
         ..options(&session, &args.content, &args.filters, args.input.path())?
     };
-    place_texts::read(&mut session, &options, args.input.path());
+    place_texts::read(&mut session, &options, args.input.path(), &args.images.images);
     let shared = make(&mut session, &options).map_err(|too_small| {
         let needed = grouped((before_payload + too_small.needed) as u64);
         anyhow!("it does not fit into {} characters; use --budget {needed} or more", args.budget)

@@ -41,14 +41,15 @@ struct Candidate {
 pub fn offer(session: &mut Session, written: Option<SystemTime>) {
     if let Some(wanted) = session.code_wanted() {
         // Why any is refused stands in the ledger.
-        session.take_code_tables(find(&wanted, written));
+        let found = find(&wanted, written).into_iter();
+        session.take_code_tables(found.map(|(table, _)| table).collect());
     }
 }
 
-/// What processes say of their code, jitdumps first. `written` is when the recording was written last.
-pub fn find(wanted: &CodeWanted, written: Option<SystemTime>) -> Vec<CodeTable> {
+/// What processes say of their code, jitdumps first, and the files. `written` is when the recording was written last.
+pub fn find(wanted: &CodeWanted, written: Option<SystemTime>) -> Vec<(CodeTable, File)> {
     let table = |Candidate { pid, own_pid, path, file }: Candidate| {
-        let source = Box::new(FileSource::new(file).ok()?);
+        let source = Box::new(FileSource::new(file.try_clone().ok()?).ok()?);
         let image = Image::open(&path.to_string_lossy(), source).ok()?;
         let mut table = image.code_table()?.ok()?;
         // A process may map what another one has written.
@@ -56,7 +57,7 @@ pub fn find(wanted: &CodeWanted, written: Option<SystemTime>) -> Vec<CodeTable> 
             return None;
         }
         table.pid = Some(pid);
-        Some(table)
+        Some((table, file))
     };
     jitdumps(wanted).into_iter().chain(perf_maps(wanted, written)).filter_map(table).collect()
 }

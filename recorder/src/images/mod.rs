@@ -13,6 +13,7 @@ mod forced;
 pub mod identity;
 pub mod kernel;
 pub mod kernel_copies;
+pub mod kernel_memory;
 pub mod local;
 pub mod named;
 mod roots;

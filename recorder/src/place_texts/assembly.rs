@@ -8,13 +8,11 @@ use std::path::Path;
 
 use perftab_core::session::{MadeCodePlace, Session};
 use perftab_core::{
-    DataReference, DsoId, DsoKind, FunctionCode, FunctionPlace, HotPlace, PlaceTexts, Svma,
-    without_parameters,
+    DataReference, DsoId, FunctionCode, HotPlace, PlaceTexts, Svma, without_parameters,
 };
 use perftab_listing::instructions::{self, Instruction};
 use perftab_perfdata::decode::ByteSource;
 
-use crate::buildid_cache::Cache;
 use crate::file_source::FileSource;
 use crate::images::local::open_regular;
 
@@ -38,7 +36,8 @@ pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> I
         }
         read.asked += 1;
         if !function.as_ref().is_some_and(|code| code.has(place.dso, place.address)) {
-            function = Instructions::at(session, place.dso, place.address)
+            function = Instructions::in_memory(session, place.dso, place.address)
+                .or_else(|| Instructions::at(session, place.dso, place.address))
                 .or_else(|| Instructions::made(session, place.dso, place.address));
         }
         let text = function.as_ref().and_then(|code| {
@@ -103,24 +102,17 @@ impl Instructions {
 
     /// Those that a process made and wrote into its jitdump, which has to be where it was read.
     pub fn made(session: &Session, dso: DsoId, address: u64) -> Option<Self> {
-        let MadeCodePlace { file, machine, bytes, made_at } = session.made_code(dso, address)?;
+        let MadeCodePlace { file, machine, bytes, made_at, .. } =
+            session.made_code(dso, address)?;
         let source = FileSource::new(open_regular(Path::new(&file))?).ok()?;
         let start = bytes.start;
         let bytes = source.read_vec(start, bytes.end - start).ok()?;
         Some(Self::of(dso, FunctionCode { machine, start, start_in_file: made_at, bytes }))
     }
 
-    /// Those of a kernel as it ran, from the copy of its memory that a cache has.
-    pub fn in_memory(session: &Session, dso: DsoId, address: u64, cache: &Cache) -> Option<Self> {
-        let kernel = session.profile().dsos.get(dso);
-        let id = kernel.build_id().filter(|_| kernel.kind == DsoKind::Kernel)?;
-        let place = &kernel.kernel_place;
-        let reference = place.reference.filter(|_| place.moved_to.is_empty())?;
-        let function = session.function_place(dso, address)?;
-        let symbol = place.symbol.as_deref().unwrap_or("_text");
-        let (machine, bytes) = cache.kernel_code(id, (symbol, reference), &function)?;
-        let FunctionPlace { start, start_in_file, .. } = function;
-        Some(Self::of(dso, FunctionCode { machine, start, start_in_file, bytes }))
+    /// Those of a kernel as it ran; `None` if there is no copy of its memory.
+    pub fn in_memory(session: &Session, dso: DsoId, address: u64) -> Option<Self> {
+        Some(Self::of(dso, session.code_in_memory(dso, address)?))
     }
 
     fn of(dso: DsoId, code: FunctionCode) -> Self {

@@ -12,17 +12,22 @@ use std::path::Path;
 use perftab_core::session::Session;
 use perftab_core::{Disclosure, HotPlace, ShareOptions};
 
+use crate::cli::ImageArgs;
 use crate::commands::share::ROWS_OF_A_STEP;
 use crate::output::{self, Progress, Unit, grouped};
 
+use crate::images::kernel_memory;
 /// Reads what a link with these options may tell, and says what there was not.
-pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
+pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path, images: &ImageArgs) {
     let (source, assembly) = (options.privacy.source(), options.privacy.assembly());
     if [source, assembly] == [Disclosure::LeftOut; 2] {
         return;
     }
     let places = hot_places(session, options);
     let mut texts = session.place_texts().clone();
+    if assembly == Disclosure::Included {
+        kernel_memory::offer(session, images);
+    }
     let has_none = texts.lines().next().is_none() && texts.instructions().next().is_none();
     if session.fidelity().is_some() && has_none {
         output::notice("this profile has no text to pass on; share the recording itself");
@@ -37,7 +42,8 @@ pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
             let [missing, asked] = [missing, asked].map(|count| grouped(count as u64));
             output::notice(format_args!(
                 "{missing} of {asked} hot instructions stay without text: only binaries of x86 and arm64 \
-                 with the recorded build-id are read, and no modules of a kernel"
+                 with the recorded build-id are read, copies of a kernel's memory (perftab buildid kcore), and no \
+                 modules of a kernel"
             ));
         }
     }

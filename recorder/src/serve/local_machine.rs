@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use anyhow::Context;
 use perftab_core::session::{CodeWanted, RecordedFile, RecordedFiles};
 use perftab_core::{
-    CodeTable, CompanionId, ContentHash, DsoId, DsoKind, Identity, Svma, stamped_kallsyms,
+    Clock, CodeTable, CompanionId, ContentHash, DsoId, DsoKind, Identity, Svma, stamped_kallsyms,
 };
 use perftab_listing::source::OtherSource;
 use perftab_perfdata::decode::SliceSource;
@@ -26,6 +26,7 @@ use perftab_perfdata::format::elf_note::build_id_of_elf;
 use super::kept_files::{Asked, KeptFiles};
 use super::route::LocalFile;
 use super::sources::{FoundSource, SourceSearch};
+use crate::buildid_cache::Cache;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client};
 use crate::images::candidates::{Candidates, SoughtDso};
@@ -65,9 +66,13 @@ pub struct LocalMachine {
     named: NamedFiles,
     /// `None`: nothing else is to be looked at.
     places: Option<Places>,
+    /// Where copies of kernels' memory may be.
+    kernels: Option<Cache>,
     profiles: Arc<[Input]>,
     /// What the page has told of the profiles, by their numbers.
     told: Mutex<BTreeMap<usize, Arc<ToldRecording>>>,
+    /// By profile and process; `None` where there are several.
+    jitdumps: Mutex<BTreeMap<usize, BTreeMap<u32, Option<File>>>>,
     kept: KeptFiles,
     /// What is at the paths of profiles, by their numbers, once the user has asked for it.
     trusted: Mutex<BTreeMap<usize, Arc<[AtPath]>>>,
@@ -99,8 +104,10 @@ impl LocalMachine {
         Ok(Self {
             named: NamedFiles::find(&args.image)?,
             places: (!args.no_local).then(places),
+            kernels: Cache::of_user(args.cache.buildid_dir.as_deref()).filter(|_| !args.no_local),
             profiles,
             told: Mutex::default(),
+            jitdumps: Mutex::default(),
             kept: KeptFiles::default(),
             trusted: Mutex::default(),
             companions: Mutex::default(),
@@ -114,6 +121,7 @@ impl LocalMachine {
             LocalFile::Best(id) => [Artifact::DebugInfo, Artifact::Executable]
                 .iter()
                 .find_map(|artifact| self.find(*id, artifact)),
+            LocalFile::Memory(id) => self.find_memory(*id).map(ServedFile::Whole),
             LocalFile::Companion(id, companion) => {
                 self.find_companion(*id, *companion).map(ServedFile::Whole)
             }
@@ -146,6 +154,14 @@ impl LocalMachine {
             // A source has no identity, so no file of this machine can be known to be it.
             Artifact::Source(_) => None,
         }
+    }
+
+    /// A copy of the memory of a kernel of this build.
+    fn find_memory(&self, id: BuildId) -> Option<File> {
+        let named = self.named.memories.get(&id).and_then(|path| local::open_regular(path));
+        let kept = || Some(self.kernels.as_ref()?.kernel_memory(id)?.1);
+        let is_it = |file: &File| identity::of(file) == Some(Identity::Gnu(id));
+        named.filter(is_it).or_else(kept)
     }
 
     /// A file that the debug information of a build names by this id. The page says neither path nor name.
@@ -223,7 +239,26 @@ impl LocalMachine {
     pub fn code(&self, number: usize, wanted: &CodeWanted) -> Option<Vec<CodeTable>> {
         let written = self.profiles.get(number)?.recording().and_then(Recording::written);
         let find = |_: &Places| code_of_processes::find(wanted, written);
-        Some(self.places.as_ref().map(find).unwrap_or_default())
+        let found = self.places.as_ref().map(find).unwrap_or_default();
+        let mut jitdumps: BTreeMap<u32, Option<File>> = BTreeMap::new();
+        for (table, file) in &found {
+            if let Some(pid) = table.pid.filter(|_| table.clock != Clock::Absent) {
+                // Of two, nobody can say which is meant.
+                let first = (!jitdumps.contains_key(&pid)).then(|| file.try_clone().ok());
+                jitdumps.insert(pid, first.flatten());
+            }
+        }
+        self.lock_jitdumps().insert(number, jitdumps);
+        Some(found.into_iter().map(|(table, _)| table).collect())
+    }
+
+    /// The jitdump in which [`Self::code`] has found what a process says of its code.
+    pub fn jitdump(&self, number: usize, pid: u32) -> Option<File> {
+        self.lock_jitdumps().get(&number)?.get(&pid)?.as_ref()?.try_clone().ok()
+    }
+
+    fn lock_jitdumps(&self) -> MutexGuard<'_, BTreeMap<usize, BTreeMap<u32, Option<File>>>> {
+        self.jitdumps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What may name the DSOs of a recording that have no build-id, if the user trusts their paths. The recording is read
@@ -319,6 +354,8 @@ impl ToldRecording {
 #[derive(Default)]
 struct NamedFiles {
     builds: HashMap<BuildId, Vec<PathBuf>>,
+    /// Copies of the memory of kernels.
+    memories: HashMap<BuildId, PathBuf>,
     companions: GivenCompanions,
     without_id: Vec<PathBuf>,
     /// Of those without a build-id. Reading them whole takes a moment, so it is done when the page
@@ -348,6 +385,10 @@ impl NamedFiles {
         let file = unpacked(local::open_regular(&path)?).ok()?;
         let image = identity::image(&file).ok()??;
         let id = image.build_id();
+        if let Some(id) = id.filter(|_| image.is_memory()) {
+            self.memories.insert(id, path);
+            return Some(());
+        }
         let is_companion = self.companions.add(image, &path).is_ok();
         match id {
             Some(id) => self.builds.entry(id).or_default().push(path),

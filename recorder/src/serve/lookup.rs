@@ -4,6 +4,7 @@
 //! the right build-id, so that the page can show how far it is. The last block waits until the
 //! whole file was checked: a body that is complete was right.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -78,6 +79,11 @@ impl Lookup {
             }
         }
         Ok(Some(serde_json::json!({ "taken": taken, "left": left })))
+    }
+
+    /// The jitdump of a process of a recording, once its names were asked for.
+    pub fn jitdump(&self, number: usize, pid: u32) -> Option<File> {
+        self.local_machine.jitdump(number, pid)
     }
 
     /// Takes what the page has read of a profile. `replaced`: the numbers of its DSOs whose build-ids

@@ -15,6 +15,7 @@ mod reply;
 mod route;
 mod sources;
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -172,6 +173,10 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
         Ok(Route::Files { index }) => files(&server, index, body).await,
         Ok(Route::Code { index }) => code(&server, index, body).await,
         Ok(Route::Trusted { index }) => trusted(&server, index).await,
+        Ok(Route::Jitdump { index, pid }) => match server.lookup.jitdump(index, pid) {
+            Some(file) => jitdump(file, header(header::RANGE)),
+            None => reply::refusal(StatusCode::NOT_FOUND, "no such code was found here"),
+        },
         Ok(Route::Source(from, identity, address)) => {
             lookup::answer_source(&server.lookup, from, (identity, address)).await
         }
@@ -272,6 +277,13 @@ async fn trusted(server: &Arc<Server>, index: usize) -> Response<Body> {
         Ok(Err(error)) => reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}")),
         Err(error) => reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
+}
+
+fn jitdump(file: File, range: Option<&str>) -> Response<Body> {
+    reply::file(file, range).unwrap_or_else(|error| {
+        let why = format!("the jitdump can't be read: {error}");
+        reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &why)
+    })
 }
 
 fn profile(server: &Server, index: usize, part: usize, range: Option<&str>) -> Response<Body> {

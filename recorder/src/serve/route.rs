@@ -39,6 +39,13 @@ pub enum Route {
         /// As in [`Route::Profile`].
         index: usize,
     },
+    /// The jitdump in which that was found of a process.
+    Jitdump {
+        /// As in [`Route::Profile`].
+        index: usize,
+        /// The process, as it was recorded.
+        pid: u32,
+    },
     /// The source file that code of a build was made of, at an address of its file.
     Source(SourceKeeper, Identity, Svma),
     /// A file of a build, from this machine or a server.
@@ -63,6 +70,8 @@ pub enum LocalFile {
     Build(BuildId, Artifact),
     /// The file that tells most of a build: the debug file, else the executable.
     Best(BuildId),
+    /// A copy of the memory of a kernel of this build.
+    Memory(BuildId),
     /// What the debug information of a build names by this id.
     Companion(BuildId, CompanionId),
     /// A file that has no build-id.
@@ -118,7 +127,7 @@ impl Route {
     }
 }
 
-/// `N`, `N/PART`, `N/files`, `N/code` or `N/trusted`.
+/// `N`, `N/PART`, `N/files`, `N/code`, `N/code/PID` or `N/trusted`.
 fn profile(rest: &str) -> Option<Route> {
     let (index, part) = rest.split_once('/').unwrap_or((rest, "0"));
     if part == "files" {
@@ -129,6 +138,10 @@ fn profile(rest: &str) -> Option<Route> {
     }
     if part == "trusted" {
         return Some(Route::Trusted { index: number(index)? });
+    }
+    if let Some(pid) = part.strip_prefix("code/") {
+        let pid = u32::try_from(number(pid)?).ok()?;
+        return Some(Route::Jitdump { index: number(index)?, pid });
     }
     Some(Route::Profile { index: number(index)?, part: number(part)? })
 }
@@ -179,6 +192,9 @@ fn local(rest: &str) -> Result<LocalFile, RouteError> {
         let Some((id, what)) = rest.split_once('/') else {
             return build_id(rest).map(LocalFile::Best);
         };
+        if what == "memory" {
+            return build_id(id).map(LocalFile::Memory);
+        }
         return match what.parse() {
             Ok(companion) => Ok(LocalFile::Companion(build_id(id)?, companion)),
             Err(()) => build(rest).map(|(id, artifact)| LocalFile::Build(id, artifact)),
@@ -255,6 +271,8 @@ mod tests {
         assert_eq!(Route::parse("/profile/12/trusted"), Ok(Route::Trusted { index: 12 }));
         let trusted = LocalFile::Trusted(12, DsoId(3));
         assert_eq!(Route::parse("/local/trusted/12/3"), Ok(Route::Local(trusted)));
+        let jitdump = Route::Jitdump { index: 12, pid: 7 };
+        assert_eq!(Route::parse("/profile/12/code/7"), Ok(jitdump));
         let hash = "00ff00ff00ff00ff00ff00ff00ff00ff";
         let content = LocalFile::Content(ContentHash::from_hex(hash).expect("32 digits"));
         assert_eq!(Route::parse(&format!("/local/content/{hash}")), Ok(Route::Local(content)));
@@ -263,6 +281,8 @@ mod tests {
         assert_eq!(Route::parse(&path), Ok(Route::Local(build)));
         let best = LocalFile::Best(BuildId::from_hex(ID).expect("an id"));
         assert_eq!(Route::parse(&format!("/local/buildid/{ID}")), Ok(Route::Local(best)));
+        let memory = LocalFile::Memory(BuildId::from_hex(ID).expect("an id"));
+        assert_eq!(Route::parse(&format!("/local/buildid/{ID}/memory")), Ok(Route::Local(memory)));
         for companion in ["unit/00ff00ff00ff00ff", "shared/9f31c07ad05e"] {
             let build = BuildId::from_hex(ID).expect("an id");
             let id = companion.parse().expect("an id");
@@ -279,7 +299,18 @@ mod tests {
 
     #[test]
     fn nothing_else_is() {
-        let none = ["", "-1", "1/", "1/+2", "1/2/3", "/1", "/files", "99999999999999999999"];
+        let none = [
+            "",
+            "-1",
+            "1/",
+            "1/code/",
+            "1/code/+7",
+            "1/+2",
+            "1/2/3",
+            "/1",
+            "/files",
+            "99999999999999999999",
+        ];
         for path in none.map(|rest| format!("/profile/{rest}")) {
             assert_eq!(Route::parse(&path), Err(RouteError::Unknown), "{path}");
         }

@@ -10,18 +10,24 @@ use wasm_bindgen::prelude::*;
 use crate::columns::{NONE, add, add_texts, object};
 
 #[wasm_bindgen(typescript_custom_section)]
-const CODE: &str = "
+const CODE: &str = r#"
 /** The code of a function: where it begins as frames have it, and in the file's own addresses. */
 export interface FunctionCode {
   machine: string;
   start: bigint;
   startInFile: bigint;
   bytes: Uint8Array;
+  from: CodeFrom;
 }
+
+/** What has its bytes: a file, or a copy of a kernel's memory, which says what ran. */
+export type CodeFrom = "file" | "memory";
 
 /** Code in a jitdump: from where to where, and where it began when it was made. */
 export interface MadeCode {
   file: string;
+  /** Of the process that made it, as it was recorded. */
+  pid: number | undefined;
   machine: string;
   start: bigint;
   end: bigint;
@@ -64,7 +70,7 @@ export interface AnnotatedCode {
   /** The same of what instructions refer to: a name, a text in quotes, or both. */
   references: TextColumn;
 }
-";
+"#;
 
 /// Rows of heat, each of an address.
 pub fn heat_of(addresses: &[u64], samples: &[f64], weights: &[f64]) -> Vec<(u64, Amount)> {

@@ -20,12 +20,16 @@ impl Images {
     /// The code of the function at an address of a DSO; null if no file with the recorded build-id has it.
     #[wasm_bindgen(js_name = functionCode, unchecked_return_type = "FunctionCode | null")]
     pub fn function_code(&self, dso: u32, address: u64) -> JsValue {
-        let Some(code) = self.0.function_code(DsoId(dso), address) else { return JsValue::NULL };
+        let dso = DsoId(dso);
+        let in_memory = self.0.code_in_memory(dso, address).map(|code| (code, "memory"));
+        let in_file = || Some((self.0.function_code(dso, address)?, "file"));
+        let Some((code, from)) = in_memory.or_else(in_file) else { return JsValue::NULL };
         object(&[
             ("machine", code.machine.name().into()),
             ("start", code.start.into()),
             ("startInFile", code.start_in_file.0.into()),
             ("bytes", Uint8Array::from(code.bytes.as_slice()).into()),
+            ("from", from.into()),
         ])
         .into()
     }

@@ -10,6 +10,7 @@ import type {
   AnnotatedCode,
   Answer,
   CallerGuesses,
+  CodeFrom,
   ComparedAnswer,
   ComparedQuestion,
   Coverage,
@@ -146,6 +147,7 @@ export type Syntax = "intel" | "att";
 /** Code of a function, decoded: one row for each instruction, or each line, of columns. */
 export interface CodePiece extends AnnotatedCode {
   dso: number;
+  from: CodeFrom;
   /** Where it begins as frames have it. */
   start: bigint;
   /** Where it begins in the file's own addresses, and its bytes. */

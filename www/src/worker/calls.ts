@@ -20,6 +20,7 @@ import { answered, saidAtOnce } from "./asked.ts";
 import { Comparisons } from "./compared.ts";
 import { exported } from "./exported.ts";
 import { admit } from "./given.ts";
+import type { CodeOfBuild } from "./images_protocol.ts";
 import type { BeginImages } from "./images_side.ts";
 import { ImagesSide } from "./images_side.ts";
 import type { Part } from "./part_reader.ts";
@@ -172,14 +173,14 @@ export class Calls {
       const side = this.#sideOf(session);
       const heat = await this.#asked("codeHeat", { query, function: of }, slices);
       side.checkOpen(slices);
-      return side.listCode(heat, buildIdsOf(session), how, slices);
+      return side.listCode(heat, codeOf(session), how, slices);
     },
     readPlaces: async (asked, { slices }) => {
       const session = this.#open;
       const side = this.#sideOf(session);
       const places = await this.#asked("hotPlaces", { options: asked.options }, slices);
       side.checkOpen(slices);
-      return await readPlaces(session, side, places, asked, buildIdsOf(session), slices);
+      return await readPlaces(session, side, places, asked, codeOf(session), slices);
     },
     tellLines: ({ path, check, lines, texts }) => {
       this.#open.tellLines(path, check, lines, texts);
@@ -366,6 +367,7 @@ export class Calls {
 
   #sideOf(session: Session): ImagesSide {
     const side = this.#sides.get(session) ?? new ImagesSide(session, this.#beginImages);
+    side.codeUrl = this.#codeUrls.get(session) ?? null;
     this.#sides.set(session, side);
     return side;
   }
@@ -435,11 +437,15 @@ export class Calls {
 }
 
 /** The builds whose code a machine may be asked for. */
-function buildIdsOf(session: Session): (dso: number) => string | null {
+function codeOf(session: Session): (dso: number) => CodeOfBuild | null {
   return (dso) => {
-    const of = saidAtOnce(session, "dsoRef", { dso });
+    const { path = "", buildId: id = null } = saidAtOnce(session, "dsoRef", { dso }) ?? {};
+    if (id === null) {
+      return null;
+    }
     // A kernel's file does not say what ran.
-    return of?.path.startsWith("/") ? (of.buildId ?? null) : null;
+    const isKernel = path.startsWith("[kernel.kallsyms]");
+    return isKernel || path.startsWith("/") ? { id, artifact: isKernel ? "memory" : "executable" } : null;
   };
 }
 

@@ -6,11 +6,11 @@
 import type { OfferReport } from "../generated/perftab_web.js";
 import type { Args, FetchRequest, Progress, Result, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { readViewAnswers } from "./view_answers.ts";
-import type { GivenFile, ImagesProtocol } from "./images_protocol.ts";
+import type { CodeOfBuild, GivenFile, ImagesProtocol } from "./images_protocol.ts";
 import { findLocal, hashLocal } from "./local_file.ts";
 import type { Slices } from "./slices.ts";
 
-type Artifact = "debuginfo" | "executable" | "best" | "content" | "source";
+type Artifact = "debuginfo" | "executable" | "memory" | "best" | "content" | "source";
 
 /**
  * What to ask for, best first; the machine of `perftab view` knows by itself what is best. A file without a build-id only that
@@ -116,8 +116,8 @@ function queryOf({ token }: Server): string {
 }
 
 /** Where the machine of `perftab view` has the code of a build: what is best of one may be a debug file, which has none. */
-export function executableAddress(server: Server, id: string): string {
-  return addressOf(server, id, "executable");
+export function codeAddress(server: Server, { id, artifact }: CodeOfBuild): string {
+  return addressOf(server, id, artifact);
 }
 
 function addressOf(server: Server, id: string, artifact: Artifact): string {

@@ -2,7 +2,7 @@
 
 import type { Images, OfferReport } from "../generated/perftab_images_web.js";
 import { Offer } from "../generated/perftab_images_web.js";
-import { companionAddress, executableAddress, fetchDso, fetchSource } from "./debuginfod.ts";
+import { codeAddress, companionAddress, fetchDso, fetchSource } from "./debuginfod.ts";
 import type { GivenFile, ImagesProtocol, LocalFile } from "./images_protocol.ts";
 import { findLocal, sourceOf } from "./local_file.ts";
 import { instructionsAt, listCode, readSource } from "./listing.ts";
@@ -40,10 +40,10 @@ export class ImagesCalls {
         (file) => this.#offer(file, (done) => slices.breathe({ stage: "offering", done, total: file.bytes.size })),
         (dso) => this.#images.hasUnwindTables(dso),
       ),
-    executable: async ({ server, id }, slices) => {
-      const file = this.#find(executableAddress(server, id), slices);
+    code: async ({ server, code }, slices) => {
+      const file = this.#find(codeAddress(server, code), slices);
       const breathe = (done: number): Promise<void> => slices.breathe({ stage: "offering", done });
-      const report = file && (await this.#offer({ name: `executable from ${server.host}`, bytes: file }, breathe));
+      const report = file && (await this.#offer({ name: `${code.artifact} from ${server.host}`, bytes: file }, breathe));
       return (report?.used.length ?? 0) > 0;
     },
     companions: ({ server }, slices) => this.#fetchCompanions(server, slices),

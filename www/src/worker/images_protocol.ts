@@ -42,6 +42,12 @@ export interface LocalFile {
 /** Where in a DSO samples ended, ascending. */
 export type DsoHeat = Omit<CodeHeatRows, "addresses"> & { addresses: BigUint64Array };
 
+/** The code of a build: as its file has it, or of a kernel as it ran. */
+export interface CodeOfBuild {
+  id: string;
+  artifact: "executable" | "memory";
+}
+
 /** A file that may be an image: its bytes, or where they are. */
 export interface GivenFile {
   name: string;
@@ -75,7 +81,7 @@ export interface ImagesProtocol {
   /** Asks the machine of `perftab view` for what debug information names, and offers it; whether any of it is of use. */
   companions: { args: { server: Server }; result: boolean };
   /** Asks the machine of `perftab view` for the code of a build, and offers it; whether it is of use. */
-  executable: { args: { server: Server; id: string }; result: boolean };
+  code: { args: { server: Server; code: CodeOfBuild }; result: boolean };
   /** A file that is not the one that ran: what a session is told then. Else what became of it. */
   insist: { args: { dso: number; addresses: BigUint64Array<ArrayBuffer>; file: GivenFile }; result: Insisted };
   name: { args: NameRequest; result: NameAnswer };

@@ -21,7 +21,17 @@ import type {
   Server,
   SessionFailure,
 } from "../session/types.ts";
-import type { DsoHeat, GivenFile, HowListed, ImagesProtocol, NotedSource, PlacesOfFile, Told } from "./images_protocol.ts";
+import type {
+  CodeOfBuild,
+  DsoHeat,
+  GivenFile,
+  HowListed,
+  ImagesProtocol,
+  NotedSource,
+  PlacesOfFile,
+  Told,
+} from "./images_protocol.ts";
+import type { CodeSource } from "./listing.ts";
 import { instructionsAt, listCode } from "./listing.ts";
 import { madeCodeOf } from "./made_code.ts";
 import { ROWS } from "./scans.ts";
@@ -72,14 +82,18 @@ export class ImagesSide {
   #machine: Server | null = null;
   /** What processes said of the code that they made, by name. */
   readonly #madeCode = new Map<string, GivenFile["bytes"]>();
-  /** Builds whose code that was asked for. */
+  /** Builds whose code that was asked for, and as what. */
   readonly #codeAsked = new Set<string>();
+  /** Kernels of whose memory there is a copy. */
+  readonly #inMemory = new Set<string>();
   /** By DSO: stops what was asked last. */
   readonly #asking = new Map<number, { ticket: number; abort: AbortController }>();
   /** Questions for names that are not answered. None of them rejects. */
   readonly #awaited = new Set<Promise<void>>();
   /** Answers that are not taken in. */
   #said: NameAnswer[] = [];
+  /** Where `perftab view` says what processes of the recording say of their code. */
+  codeUrl: string | null = null;
   /** Bytes that the worker holds, as it said last. */
   bytes = 0;
 
@@ -127,21 +141,23 @@ export class ImagesSide {
   /** The code where samples ended, by DSO. */
   async listCode(
     heat: readonly DsoHeat[],
-    buildIdOf: (dso: number) => string | null,
+    codeOf: (dso: number) => CodeOfBuild | null,
     how: HowListed,
     slices: Slices,
   ): Promise<ListedCode[]> {
     const listed: ListedCode[] = [];
     for (const each of heat) {
       if (this.#session.madeCode(each.dso, each.addresses[0] ?? 0n) !== null) {
-        listed.push(await listCode(madeCodeOf(this.#session, this.#madeCode), each, how, slices));
+        listed.push(await listCode(this.#made, each, how, slices));
         continue;
       }
+      const code = codeOf(each.dso);
+      await this.#fetchMemory(code, slices);
       // Without a file there is no worker.
       const list = (): Promise<ListedCode> | ListedCode =>
         this.#caller === null ? { pieces: [], ended: "no-code" } : this.#call("listCode", { heat: each, how }, slices);
       const found = await list();
-      const isMore = found.ended === "no-code" && (await this.#fetchCode(buildIdOf(each.dso), slices));
+      const isMore = found.ended === "no-code" && (await this.#fetchCode(code, slices));
       listed.push(isMore ? await list() : found);
     }
     return listed;
@@ -151,25 +167,31 @@ export class ImagesSide {
   async instructionsAt(
     dso: number,
     addresses: BigUint64Array,
-    buildIdOf: (dso: number) => string | null,
+    codeOf: (dso: number) => CodeOfBuild | null,
     how: HowListed,
     slices: Slices,
   ): Promise<string[]> {
     if (this.#session.madeCode(dso, addresses[0] ?? 0n) !== null) {
-      return await instructionsAt(madeCodeOf(this.#session, this.#madeCode), { dso, addresses, how }, slices);
+      return await instructionsAt(this.#made, { dso, addresses, how }, slices);
     }
+    const code = codeOf(dso);
+    await this.#fetchMemory(code, slices);
     if (this.#caller === null) {
       return [];
     }
     const list = (): Promise<string[]> => this.#call("instructionsAt", { dso, addresses, how }, slices);
     const texts = await list();
-    const isMore = texts.every((text) => text === "") && (await this.#fetchCode(buildIdOf(dso), slices));
+    const isMore = texts.every((text) => text === "") && (await this.#fetchCode(code, slices));
     return isMore ? await list() : texts;
   }
 
   /** What is known of source files for code of a DSO. */
   async sourcesOf(dso: number, files: readonly PlacesOfFile[], slices: Slices): Promise<NotedSource[]> {
     return this.#caller === null ? [] : await this.#call("sourcesOf", { dso, files }, slices);
+  }
+
+  get #made(): CodeSource {
+    return madeCodeOf(this.#session, this.#madeCode, this.codeUrl);
   }
 
   /** Asks a server for a source file. */
@@ -182,14 +204,31 @@ export class ImagesSide {
     return this.#caller === null ? null : await this.#call("embeddedSource", code, slices);
   }
 
-  /** A debug file names code without having it; whether the machine of `perftab view` has it. */
-  async #fetchCode(id: string | null, slices: Slices): Promise<boolean> {
+  /** What a kernel's file has is not what ran, so a copy of its memory is asked for first. */
+  async #fetchMemory(code: CodeOfBuild | null, slices: Slices): Promise<void> {
+    if (code?.artifact === "memory" && (await this.#fetch(code, slices))) {
+      this.#inMemory.add(code.id);
+    }
+  }
+
+  /**
+   * A debug file names code without having it; whether the machine of `perftab view` has it. Of a kernel it has the symbols
+   * which say where functions are in the copy.
+   */
+  async #fetchCode(code: CodeOfBuild | null, slices: Slices): Promise<boolean> {
+    const isOfUse = code !== null && (code.artifact === "executable" || this.#inMemory.has(code.id));
+    return isOfUse && (await this.#fetch({ id: code.id, artifact: "executable" }, slices));
+  }
+
+  /** Whether it is of use, the first time that it is asked for. */
+  async #fetch(code: CodeOfBuild, slices: Slices): Promise<boolean> {
     const server = this.#machine;
-    if (server === null || id === null || this.#codeAsked.has(id)) {
+    const key = `${code.id}/${code.artifact}`;
+    if (server === null || this.#codeAsked.has(key)) {
       return false;
     }
-    this.#codeAsked.add(id);
-    return await this.#call("executable", { server, id }, slices);
+    this.#codeAsked.add(key);
+    return await this.#call("code", { server, code }, slices);
   }
 
   /** Compares a source file with what was compiled. */

@@ -70,7 +70,7 @@ export async function listCode(
 type Heat = readonly [addresses: BigUint64Array, samples: Float64Array, weights: Float64Array];
 
 function pieceOf(images: CodeSource, dso: number, found: FunctionCode, code: Code, heat: Heat): CodePiece {
-  const { start: first, startInFile, bytes } = found;
+  const { start: first, startInFile, bytes, from } = found;
   const { starts, targets } = code;
   // Most lead to the same.
   const known = new Map<bigint, number>();
@@ -106,7 +106,7 @@ function pieceOf(images: CodeSource, dso: number, found: FunctionCode, code: Cod
     Uint8Array.from(of, (number) => ways[number] ?? 0),
   );
   const texts: TextColumn = { texts: code.texts, ends: code.ends };
-  return { ...annotated, dso, start: first, startInFile, bytes, starts, instructions: texts, target, refersTo, goesTo };
+  return { ...annotated, dso, from, start: first, startInFile, bytes, starts, instructions: texts, target, refersTo, goesTo };
 }
 
 /** The instruction that begins there; NONE if none does. */

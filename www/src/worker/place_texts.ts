@@ -4,7 +4,7 @@
 import type { HotPlaceRows, Session } from "../generated/perftab_web.js";
 import type { Args, WantedSource } from "../session/types.ts";
 import { NONE } from "../session/types.ts";
-import type { NotedSource } from "./images_protocol.ts";
+import type { CodeOfBuild, NotedSource } from "./images_protocol.ts";
 import type { ImagesSide } from "./images_side.ts";
 import type { Slices } from "./slices.ts";
 
@@ -20,13 +20,13 @@ export async function readPlaces(
   side: ImagesSide,
   places: HotPlaceRows,
   { options, ...how }: Args<"readPlaces">,
-  buildIdOf: (dso: number) => string | null,
+  codeOf: (dso: number) => CodeOfBuild | null,
   slices: Slices,
 ): Promise<WantedSource[]> {
   session.beginPlaceTexts();
   if (options.privacy?.assembly === "included") {
     for (const [dso, addresses] of byDso(places)) {
-      const texts = await side.instructionsAt(dso, addresses, buildIdOf, how, slices);
+      const texts = await side.instructionsAt(dso, addresses, codeOf, how, slices);
       side.checkOpen(slices);
       session.tellInstructions(dso, addresses, texts);
     }

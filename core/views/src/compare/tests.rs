@@ -55,8 +55,13 @@ fn matched(fixture: &Fixture, gives: ImageContents) -> Ledger {
     files
 }
 
-const FUNCTIONS: ImageContents =
-    ImageContents { functions: true, inlines: false, unwinding: false, symbol_table: false };
+const FUNCTIONS: ImageContents = ImageContents {
+    functions: true,
+    inlines: false,
+    unwinding: false,
+    symbol_table: false,
+    memory: false,
+};
 const INLINES: ImageContents = ImageContents { inlines: true, ..FUNCTIONS };
 
 fn source<'a>(fixture: &'a Fixture, ledger: &'a Ledger, tree: &'a CallTree) -> Source<'a> {

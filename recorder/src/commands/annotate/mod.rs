@@ -27,9 +27,8 @@ use serde::{Serialize, Serializer};
 
 use self::branches::{RanInstruction, TakenBranch};
 use super::{doubts, event_number, filter, finish_named};
-use crate::buildid_cache::Cache;
 use crate::cli::{AnnotateArgs, AnnotatedPart};
-use crate::images::search;
+use crate::images::{kernel_memory, search};
 use crate::input::{Input, is_link_argument};
 use crate::output::{self, Outcome, Results, grouped, printable};
 use crate::place_texts::assembly::{Instructions, NameForm};
@@ -167,6 +166,7 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     let event = event_number(&session, args.event.as_deref())?;
     let branches = branches::read(args, input.recording(), &mut session, event)?;
     search::name_frames(&mut session, input.recording(), &args.images)?;
+    kernel_memory::offer(&mut session, &args.images.images);
     let mut query = Query {
         event,
         direction: Direction::Callees,
@@ -187,11 +187,9 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         })?,
     };
     let places = SourcePlaces::new(&args.sources, &args.images.images);
-    let images = &args.images.images;
-    let kernels = Cache::of_user(images.cache.buildid_dir.as_deref()).filter(|_| !images.no_local);
     let names_of_targets = if args.json { NameForm::Whole } else { NameForm::Short };
     let (part, reader) = (args.what(), Sources::of(places));
-    let mut sources = ReadSources { part, reader, names_of_targets, kernels };
+    let mut sources = ReadSources { part, reader, names_of_targets };
     let mut without_code = Vec::new();
     // All samples are gone through for each.
     let mut tries = limit.saturating_add(MOST_WITHOUT_CODE);
@@ -298,8 +296,6 @@ struct ReadSources {
     part: AnnotatedPart,
     reader: Sources,
     names_of_targets: NameForm,
-    /// Where copies of kernels' memory may be.
-    kernels: Option<Cache>,
 }
 
 /// Where code is looked for.
@@ -325,7 +321,7 @@ impl Place<'_> {
         let known: usize = annotated.iter().map(|known| known.instructions.len()).sum();
         let mut left = MOST_INSTRUCTIONS.saturating_sub(known);
         while let Some(&(first, _)) = rest.first() {
-            let Some((code, from)) = self.code(first, read.kernels.as_ref()) else {
+            let Some((code, from)) = self.code(first) else {
                 let dso = self.session.profile().dsos.get(self.dso);
                 let why = match dso.kind {
                     DsoKind::Kernel => NO_VMLINUX,
@@ -358,13 +354,12 @@ impl Place<'_> {
     }
 
     /// The code at an address, and what it is.
-    fn code(&self, at: u64, kernels: Option<&Cache>) -> Option<(Instructions, FileCode)> {
+    fn code(&self, at: u64) -> Option<(Instructions, FileCode)> {
         let &Self { session, dso, .. } = self;
         match session.profile().dsos.get(dso).kind {
             DsoKind::Jit => Some((Instructions::made(session, dso, at)?, FileCode::Made)),
             DsoKind::Kernel => {
-                let in_memory = kernels
-                    .and_then(|cache| Instructions::in_memory(session, dso, at, cache))
+                let in_memory = Instructions::in_memory(session, dso, at)
                     .map(|code| (code, FileCode::InMemory));
                 in_memory
                     .or_else(|| Some((Instructions::at(session, dso, at)?, FileCode::BeforeBoot)))

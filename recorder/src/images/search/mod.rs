@@ -115,7 +115,7 @@ pub fn name_frames_with(
 }
 
 /// Names the frames of all DSOs that have files, with a progress bar.
-fn resolve(session: &mut Session) {
+pub fn resolve(session: &mut Session) {
     let mut progress = None;
     loop {
         let named = session.name_frames(FRAMES_AT_ONCE);

@@ -14,9 +14,10 @@ use perftab_images::{Rejection, stamped_kallsyms};
 use perftab_names::Status;
 use perftab_perfdata::format::BuildId;
 use perftab_profile::DsoKind;
+use perftab_snapshot::decode;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
-use perftab_tests::servers::Debuginfod;
+use perftab_tests::servers::{Debuginfod, Viewer};
 use perftab_tests::synth::{At, BuildIdEntry, MappedFile, Mapping, Recording, Sample, TableLayout};
 use perftab_tests::{http, perftab_at};
 use serde_json::Value;
@@ -282,6 +283,7 @@ fn b25_the_vmlinux_that_is_named_is_taken_and_marked_unless_it_matches() {
     let listed: String = functions.iter().map(|(at, name)| line(*at, name)).collect();
     let kallsyms = [
         line(TEXT, "_text"),
+        line(TEXT, "_stext"),
         listed.replace(" made_", " found_"),
         line(TEXT + 4096 + 40 * 64, "_etext"),
     ];
@@ -354,6 +356,75 @@ fn b25_the_vmlinux_that_is_named_is_taken_and_marked_unless_it_matches() {
         assert_eq!(instructions.len(), 64);
         assert!(instructions.iter().all(|it| it["text"] == "int3"), "{said}");
         assert_eq!(instructions[4]["samples"], 1);
+        // What a link tells is the same.
+        let mut share = perftab_at(&home, &["share", "--include", "assembly"]);
+        let link = output(share.arg(recording));
+        let (_, payload) = link.trim().split_once('#').expect("a payload");
+        let link = decode(payload).expect("it opens");
+        let told: Vec<&str> = link.facts.texts.instructions().map(|(.., text)| text).collect();
+        assert!(told.len() > 30 && told.iter().all(|text| *text == "int3"), "{told:?}");
+    }
+    // The page asks by build-id, and by no other.
+    let viewer = Viewer::start_with(home, &[], &[]);
+    let memory = viewer.get(&format!("/local/buildid/{id}/memory"));
+    assert_eq!((memory.status, memory.body.get(..4)), (200, Some(&b"\x7fELF"[..])));
+    let other = viewer.get(&format!("/local/buildid/{}/memory", hex(&REBUILT_ID)));
+    assert_eq!(other.status, 404);
+    let alone = Viewer::start(&["--no-local"]);
+    assert_eq!(alone.get(&format!("/local/buildid/{id}/memory")).status, 404);
+}
+
+/// A copy of memory that says of which kernel it is.
+fn memory_of(id: &[u8], segments: &[(u64, usize)]) -> Vec<u8> {
+    const PT_NOTE: u8 = 4;
+    let note = [&[4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0][..], b"GNU\0", id].concat();
+    let memory = segments.iter().map(|&(address, length)| (address, vec![0xcc; length]));
+    let mut bytes = kcore_of(&std::iter::once((0, note)).chain(memory).collect::<Vec<_>>());
+    // The first program header.
+    bytes[64] = PT_NOTE;
+    bytes
+}
+
+/// The kernel has two pages; of what does not say where it is nothing is shown.
+#[test]
+fn a_copy_of_memory_tells_code_only_where_the_kernel_is_found_in_it() {
+    const ELSEWHERE: u64 = 0xffff_ffff_9000_0000;
+    let folder = TestFolder::new();
+    let vmlinux = kernel(&folder, "vmlinux", "made", &KERNEL_ID);
+    let functions = by_nm(&vmlinux);
+    let first = *functions.keys().next().expect("a function");
+    let code = |memory: &[u8], has_names: bool| {
+        let mut session = opened(&of_kernel(&functions, 0x20_0000, &KERNEL_ID));
+        if has_names {
+            admit(&mut session, &vmlinux).expect("the kernel");
+        }
+        let given = admit(&mut session, &folder.write("kcore", memory));
+        let (dso, _) = session.profile().dsos.iter().find(|(_, it)| it.kind == DsoKind::Kernel)?;
+        let code = session.code_in_memory(dso, first + 0x20_0000 + 4)?;
+        assert!(given.is_ok() && code.start == first + 0x20_0000 && code.start_in_file.0 == first);
+        Some(code.bytes)
+    };
+    let whole = memory_of(&KERNEL_ID, &[(0x1000, 0x1000), (ELSEWHERE, 0x2000)]);
+    assert_eq!(code(&whole, true), Some(vec![0xcc; 64]));
+    assert_eq!(code(&whole, false), None, "nothing says where functions are");
+    for segments in [
+        &[][..],
+        &[(ELSEWHERE, 0x1000)],
+        &[(ELSEWHERE, 0x3000)],
+        &[(ELSEWHERE, 0x2000), (ELSEWHERE + 0x2000, 0x2000)],
+        &[(u64::MAX - 0xfff, 0x3000)],
+    ] {
+        assert_eq!(code(&memory_of(&KERNEL_ID, segments), true), None, "{segments:x?}");
+    }
+    assert_eq!(code(&memory_of(&REBUILT_ID, &[(ELSEWHERE, 0x2000)]), true), None);
+    // Cut off, and a segment that reaches around all of memory.
+    assert_eq!(code(&whole[..whole.len() - 1], true), None);
+    for field in [8, 16, 32] {
+        let mut absurd = whole.clone();
+        absurd[64 + 2 * 56 + field..][..8].fill(0xff);
+        let found = code(&absurd, true);
+        // Where it lay is of no account.
+        assert_eq!(found.is_some(), field == 16, "{field}");
     }
 }
 

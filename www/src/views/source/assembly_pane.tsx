@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { Word } from "../../session/highlight.ts";
-import type { SandwichFacts } from "../../session/types.ts";
+import type { CodeFrom, SandwichFacts } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
 import { dsos, event } from "../../state/app.ts";
 import { count as grouped, counted, percent } from "../../state/format.ts";
@@ -219,15 +219,18 @@ function skid(): string {
   return modifiers.includes("p") ? "" : "The event is not precise: an instruction may have what the one before it took";
 }
 
+/** As `perftab annotate` says it. */
+const KERNEL_CODE: Readonly<Record<CodeFrom, string>> = {
+  file: "These are the instructions of the kernel's file, some of which it changes as it boots.",
+  memory: "These are the instructions of the kernel as it ran, from a copy of its memory.",
+};
+
 function notes({ listing, facts }: ShownCode): string[] {
   if (!listing.isWhole) {
     return listing.ended === "too-long" ? ["Its code is too long to be shown."] : [withoutCode(facts)];
   }
   const isKernel = dsos.value.some(({ id, kind }) => id === facts.dsoId && kind === "kernel");
-  return [
-    ...(isKernel ? ["These are the instructions of the kernel's file, some of which it changes as it boots."] : []),
-    ...missing(listing, facts),
-  ];
+  return [...(isKernel ? [KERNEL_CODE[listing.from]] : []), ...missing(listing, facts)];
 }
 
 /** Why some of the code is not there. */

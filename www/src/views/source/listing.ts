@@ -1,7 +1,7 @@
 // The code of a function as rows: instructions below the levels of inlining that they are of, and lines of source files. Without
 // state. What a link holds of it is the same, with rows for what is hot alone.
 
-import type { CodePiece, HotLines, ListedCode, TextCheck, TextColumn } from "../../session/types.ts";
+import type { CodeFrom, CodePiece, HotLines, ListedCode, TextCheck, TextColumn } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
 
 /** By instruction, in order. */
@@ -37,6 +37,8 @@ export interface Listing {
   lines: readonly ListedLine[];
   /** Whether all instructions are here, and not only those where samples ended. */
   isWhole: boolean;
+  /** What has it: a file's if any of it is. */
+  from: CodeFrom;
   /** Why it is not all that samples ended in. */
   ended: ListedCode["ended"];
 }
@@ -175,6 +177,7 @@ export function listingOf(listed: readonly ListedCode[], whole: Listing["whole"]
       return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
     },
     isWhole: true,
+    from: pieces.every((piece) => piece.from === "memory") ? "memory" : "file",
     ended,
   };
 }
@@ -220,6 +223,7 @@ export function listingOfHot({ self, lines: hotLines, instructions }: HotLines):
     comment: () => "",
     bytes: () => "",
     isWhole: false,
+    from: "file",
     ended: null,
   };
 }
