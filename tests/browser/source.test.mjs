@@ -443,6 +443,29 @@ describe("source and assembly", () => {
     await page.locator(".part-head", { hasText: `checked against the MD5 in the debug information: ${source}` }).waitFor();
     await isOf(page, source);
     await tab.close();
+    // From a server that the user agrees to; one that fails is named, and asked again where that is wanted.
+    let isUp = false;
+    const server = createServer((_, response) => {
+      response.writeHead(isUp ? 200 : 500).end(isUp ? readFileSync(source) : "");
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const address = `http://127.0.0.1:${server.address().port}`;
+    const remote = await parts.view(recording, "--prefix", parts.path("nowhere"), "--debuginfod", address);
+    const far = await Tab.open(`${remote}#s2&view=source`, { browser: "own" });
+    await choose(far, "rolling_sea");
+    const note = far.page.locator(".source-note");
+    await note.getByRole("button", { name: "Ask debuginfod…" }).click();
+    await far.page.getByRole("dialog").getByRole("button", { name: "Ask", exact: true }).click();
+    await note.filter({ hasText: `${address} answered 500` }).waitFor();
+    isUp = true;
+    await note.getByRole("button", { name: "Ask again" }).click();
+    await far.page.locator(".part-head", { hasText: "the MD5 in the debug information: a debuginfod server" }).waitFor();
+    await isOf(far.page, source);
+    // The console names requests that failed.
+    far.browser.errors.length = 0;
+    await far.close();
+    server.closeAllConnections();
+    server.close();
   });
 
   scene("a45 perftab view hands out the code of a build whose debug file has none", async () => {
@@ -542,6 +565,11 @@ describe("source and assembly", () => {
       await page
         .locator(".status-network", { hasText: `Sent 1 build-id and 1 path of a source to ${locked}, ${empty}` })
         .waitFor();
+      // Who did not say whether it has it is asked again where that is wanted.
+      const times = () => asked.filter(([port, path]) => port === servers[0].address().port && path !== "/").length;
+      const before = times();
+      await note.getByRole("button", { name: "Ask again" }).click();
+      await eventually(() => assert.ok(times() > before));
       await agree([other]);
       await note.filter({ hasText: `${other}: not the file that was compiled` }).waitFor();
       assert.ok(!(await lines(page).innerText()).includes("settle_foam("), "nothing of it is shown");

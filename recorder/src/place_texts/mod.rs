@@ -12,28 +12,30 @@ use std::path::Path;
 use perftab_core::session::Session;
 use perftab_core::{Disclosure, HotPlace, ShareOptions};
 
-use crate::cli::ImageArgs;
+use self::source::SourcePlaces;
+use crate::cli::{ImageArgs, SourceArgs};
 use crate::commands::share::ROWS_OF_A_STEP;
+use crate::images::kernel_memory;
 use crate::output::{self, Progress, Unit, grouped};
 
-use crate::images::kernel_memory;
 /// Reads what a link with these options may tell, and says what there was not.
 pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path, images: &ImageArgs) {
     let (source, assembly) = (options.privacy.source(), options.privacy.assembly());
     if [source, assembly] == [Disclosure::LeftOut; 2] {
         return;
     }
-    let places = hot_places(session, options);
-    let mut texts = session.place_texts().clone();
     if assembly == Disclosure::Included {
         kernel_memory::offer(session, images);
     }
+    let places = hot_places(session, options);
+    let mut texts = session.place_texts().clone();
     let has_none = texts.lines().next().is_none() && texts.instructions().next().is_none();
     if session.fidelity().is_some() && has_none {
         output::notice("this profile has no text to pass on; share the recording itself");
     }
     if source == Disclosure::Included {
-        source::read(session, &places, recording, &mut texts).say();
+        let from = SourcePlaces::new(&SourceArgs::default(), images);
+        source::read(session, &places, (recording, from), &mut texts).say();
     }
     if assembly == Disclosure::Included {
         let assembly::InstructionCounts { asked, missing } =

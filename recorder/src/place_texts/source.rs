@@ -119,7 +119,7 @@ fn some_of(paths: &BTreeSet<String>) -> String {
 pub fn read(
     session: &Session,
     places: &[HotPlace],
-    recording: &Path,
+    (recording, from): (&Path, SourcePlaces),
     texts: &mut PlaceTexts,
 ) -> SourceReport {
     let mut files: BTreeMap<FileId, Vec<(NonZeroU32, &HotPlace)>> = BTreeMap::new();
@@ -129,7 +129,7 @@ pub fn read(
             files.entry(file).or_default().push((line, place));
         }
     }
-    let mut sources = Sources::default();
+    let mut sources = Sources::of(from);
     for (file, mut lines) in files {
         let path = session.symbols().file(file);
         let places = lines.iter().map(|(_, place)| (place.dso, place.address));

@@ -18,14 +18,13 @@ use perftab_core::session::{CodeWanted, RecordedFile, RecordedFiles};
 use perftab_core::{
     Clock, CodeTable, CompanionId, ContentHash, DsoId, DsoKind, Identity, Svma, stamped_kallsyms,
 };
-use perftab_listing::source::OtherSource;
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
 
 use super::kept_files::{Asked, KeptFiles};
 use super::route::LocalFile;
-use super::sources::{FoundSource, SourceSearch};
+use super::sources::{FoundSource, NoSource, SourceSearch};
 use crate::buildid_cache::Cache;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client};
@@ -189,7 +188,7 @@ impl LocalMachine {
         here: Option<&MovedPaths>,
         servers: Option<&Client>,
         (identity, address): (Identity, Svma),
-    ) -> Option<Result<FoundSource, OtherSource>> {
+    ) -> Option<Result<FoundSource, NoSource>> {
         let debug = match identity {
             Identity::Gnu(id) => self.open(id, Holding::Dwarf)?.file,
             Identity::Content(hash) => self.find_content(hash)?,

@@ -22,7 +22,7 @@ use super::kept_files::{Asked, KeptFile};
 use super::local_machine::{LocalMachine, ServedFile};
 use super::reply;
 use super::route::{LocalFile, SourceKeeper};
-use super::sources::FoundSource;
+use super::sources::{FoundSource, NoSource};
 use crate::cli::ViewArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Patience, Receiver, ServerOutcome};
 use crate::images::trusted::TAKEN;
@@ -182,7 +182,10 @@ pub async fn answer_source(
         Ok(Some(Ok(FoundSource { bytes, modified, from }))) => {
             reply::source(reply::octets(bytes), modified, from)
         }
-        Ok(Some(Err(other))) => reply::refusal(StatusCode::CONFLICT, &other.to_string()),
+        Ok(Some(Err(NoSource::Other(other)))) => {
+            reply::refusal(StatusCode::CONFLICT, &other.to_string())
+        }
+        Ok(Some(Err(NoSource::Servers(failed)))) => not_given(&failed),
         // No error: the page asks for the source of whatever is selected.
         Ok(None) => reply::nothing(),
         Err(error) => failed(&error.to_string()),

@@ -12,7 +12,7 @@ use perftab_core::images::CompiledSource;
 use perftab_core::{Identity, Svma};
 use perftab_listing::source::{self, Noted, OtherSource, Written};
 
-use crate::debuginfod_client::Client;
+use crate::debuginfod_client::{Client, FetchError};
 use crate::images::identity;
 use crate::place_texts::source::readable;
 use crate::place_texts::source_places::{self, MovedPaths};
@@ -47,6 +47,14 @@ impl SourceFrom {
     }
 }
 
+/// Why no source is handed out.
+pub enum NoSource {
+    /// What is there is another one than was compiled.
+    Other(OtherSource),
+    /// Servers may have it, and did not say so.
+    Servers(FetchError),
+}
+
 /// Where a source is looked for.
 pub struct SourceSearch<'a> {
     /// `None`: not on this machine.
@@ -58,14 +66,13 @@ pub struct SourceSearch<'a> {
 }
 
 impl SourceSearch<'_> {
-    /// The source of the code at an address, as a file of the build says; `None` if there is none. One that is known to be
-    /// another than was compiled is not handed out.
+    /// The source of the code at an address, as a file of the build says; `None` if there is none.
     pub fn find(
         &self,
         debug: &File,
         identity: Identity,
         address: Svma,
-    ) -> Option<Result<FoundSource, OtherSource>> {
+    ) -> Option<Result<FoundSource, NoSource>> {
         let image = identity::image(debug).ok()??;
         let CompiledSource { path, md5, text } = CompiledSource::at(&image, identity, address)?;
         let is_it = |bytes: &[u8], written| source::check(bytes, [Noted { md5, written }]);
@@ -83,21 +90,25 @@ impl SourceSearch<'_> {
             Some(is_it(&found.bytes, here.written(modified, built)).map(|_| found))
         });
         if let Some(Ok(_)) = here {
-            return here;
+            return here.map(|it| it.map_err(NoSource::Other));
         }
         let given = match (self.servers, identity) {
-            (Some(servers), Identity::Gnu(id)) => {
-                source_places::from_servers(servers, id, &path).ok().flatten()
-            }
-            _ => None,
+            (Some(servers), Identity::Gnu(id)) => source_places::from_servers(servers, id, &path),
+            _ => Ok(None),
         };
-        let of_servers = given.map(|bytes| {
-            is_it(&bytes, Written::BeforeBinary)?;
-            Ok(FoundSource { bytes, modified: None, from: SourceFrom::Server })
-        });
+        let of_servers = match given {
+            Ok(None) => None,
+            Ok(Some(bytes)) => Some(match is_it(&bytes, Written::BeforeBinary) {
+                Ok(_) => Ok(FoundSource { bytes, modified: None, from: SourceFrom::Server }),
+                Err(other) => Err(NoSource::Other(other)),
+            }),
+            Err(FetchError::Cancelled) => None,
+            Err(failed) if failed.is_not_found() => None,
+            Err(failed) => Some(Err(NoSource::Servers(failed))),
+        };
         match of_servers {
             Some(Ok(_)) => of_servers,
-            _ => here.or(of_servers),
+            _ => here.map(|it| it.map_err(NoSource::Other)).or(of_servers),
         }
     }
 }

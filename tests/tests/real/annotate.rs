@@ -15,7 +15,7 @@ use perftab_tests::servers::Debuginfod;
 use perftab_tests::{perftab_at, perftab_binary};
 use serde_json::Value;
 
-use super::place_texts::RecordedProgram;
+use super::place_texts::{RecordedProgram, lines};
 
 impl RecordedProgram {
     fn annotated(&self, arguments: &[&str]) -> (String, String) {
@@ -358,6 +358,14 @@ fn a_source_is_found_below_a_prefix_and_at_a_server() {
     let (by, of_server) = texts(&["--debuginfod", &server.url()]);
     assert_eq!(by, "server");
     assert_eq!(of_server, moved);
+
+    // A link tells it, too, where source is told.
+    let program = recorded.program.to_str().expect("text");
+    let here = ["--include", "source", "--no-local", "--image", program];
+    let (link, _) = recorded.link(&here);
+    assert_eq!(lines(&link, "workload.c"), BTreeMap::new());
+    let (link, _) = recorded.link(&[&here[..], &["--debuginfod", &server.url()]].concat());
+    assert!(!lines(&link, "workload.c").is_empty());
 }
 
 /// With the source in the debug information, nothing else is needed, nor believed.

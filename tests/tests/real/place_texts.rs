@@ -36,7 +36,7 @@ impl RecordedProgram {
     }
 
     /// A link that is asked for this, opened, and what was said.
-    fn link(&self, arguments: &[&str]) -> (Snapshot, String) {
+    pub fn link(&self, arguments: &[&str]) -> (Snapshot, String) {
         let (payload, said) = self.payload(arguments);
         (decode(&payload).expect("it opens"), said)
     }
@@ -54,7 +54,7 @@ impl RecordedProgram {
 }
 
 /// Lines of a file by number, as a link tells them.
-fn lines(link: &Snapshot, file: &str) -> BTreeMap<u32, String> {
+pub fn lines(link: &Snapshot, file: &str) -> BTreeMap<u32, String> {
     let lines = link.facts.texts.lines();
     let of_file = lines.filter(|(id, _, _)| link.symbols.file(*id).ends_with(file));
     of_file.map(|(_, line, text)| (line.get(), text.to_owned())).collect()

@@ -2,6 +2,7 @@
 //! only regular files that are called as sources are.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
@@ -9,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
+use perftab_tests::http::{self, FakeServer};
 use perftab_tests::program::content_hash;
 use perftab_tests::servers::{Debuginfod, Viewer};
 
@@ -184,4 +186,37 @@ fn a_server_is_asked_for_the_source_that_the_debug_information_names() {
     for name in ["shadow", "climbing", "device", "secret", "huge"] {
         assert_eq!(asked(name).status, 204, "{name}");
     }
+}
+
+/// Of a server that fails the page is told; one that has nothing, or more than a source, is as if it had not been asked.
+#[test]
+fn a_server_that_fails_to_give_a_source_is_named() {
+    let folder = TestFolder::new();
+    compiled(&folder);
+    let program = folder.join("program");
+    let program = program.to_str().expect("UTF-8");
+    let asked = |server: &str| {
+        let viewer = Viewer::start(&["--image", program, "--no-local", "--debuginfod", server]);
+        viewer.get(&format!("/debuginfod/source/{ID}/{}", address_of("own", &folder)))
+    };
+    let failing = FakeServer::start_with(|_, stream| {
+        let _ = http::write_head(stream, "500 Internal Server Error", 0);
+    });
+    for (server, outcome) in [(failing.url(), "failed"), (http::down(), "unreachable")] {
+        let answer = asked(&server);
+        assert_eq!(answer.status, 502, "{}", answer.text());
+        let said: serde_json::Value = serde_json::from_str(&answer.text()).expect("JSON");
+        assert_eq!(said["servers"][0]["outcome"], outcome, "{said}");
+        let sentence = said["servers"][0]["detail"].as_str().expect("a sentence");
+        assert!(sentence.contains(&server), "{sentence}");
+    }
+    assert_eq!(asked(&FakeServer::start([]).url()).status, 204);
+    let endless = FakeServer::start_with(|_, stream| {
+        let block = [b'x'; 1 << 16];
+        let mut sent = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+        while sent.is_ok() {
+            sent = stream.write_all(&block);
+        }
+    });
+    assert_eq!(asked(&endless.url()).status, 204);
 }

@@ -7,6 +7,7 @@ import { takeFiles } from "../../open/open.ts";
 import { asking } from "../../ledger/debuginfod.ts";
 import { describeAnswer } from "../../ledger/outcome.ts";
 import type { ServerAnswer } from "../../session/types.ts";
+import { session } from "../../state/app.ts";
 import { counted, percent } from "../../state/format.ts";
 import { HeatGrid } from "../sandwich/lines/heat_grid.tsx";
 import { withoutLines } from "../sandwich/lines/lines_pane.tsx";
@@ -14,9 +15,9 @@ import { heatStep } from "../sandwich/lines/hot_lines.ts";
 import { share } from "../words.ts";
 import { CodeText } from "./code_text.tsx";
 import { followHighlights, runsOf } from "./highlighted.ts";
-import type { SourceRow } from "./listing.ts";
+import type { SourceFile, SourceRow } from "./listing.ts";
 import { originWords } from "./origin_words.ts";
-import { chooseAmong, forgetChoice, mayAskServers } from "./sources.ts";
+import { askAgain, chooseAmong, forgetChoice, hasFailed, mayAskServers } from "./sources.ts";
 import type { ShownCode } from "./read_code.ts";
 import {
   chooseLine,
@@ -173,6 +174,11 @@ function WithoutText({ rows }: { rows: readonly SourceRow[] }): JSX.Element | nu
       <button type="button" onClick={() => take("folder")}>
         Add a folder…
       </button>
+      {hasFailed(known) && (
+        <button type="button" onClick={() => askServersAgain(of)}>
+          Ask again
+        </button>
+      )}
       {mayAskServers(of) && (
         <button type="button" onClick={askForServers}>
           Ask debuginfod…
@@ -203,6 +209,13 @@ function triedWords(tried: readonly ServerAnswer[]): string {
 /** For whatever source is looked at, from now on. */
 function askForServers(): void {
   asking.value = [];
+}
+
+/** That did not answer. */
+function askServersAgain(of: SourceFile): void {
+  if (session.value !== null) {
+    askAgain(session.value, of).catch(() => {});
+  }
 }
 
 function nameOf(path: string): string {

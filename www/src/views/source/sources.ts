@@ -10,11 +10,12 @@ import { served } from "../../open/served.ts";
 import { dataBlock } from "../../session/data_block.ts";
 import type { Session } from "../../session/client.ts";
 import { SessionError } from "../../session/client.ts";
-import type { Server, ServerAnswer, TextCheck } from "../../session/types.ts";
+import type { Server, ServerAnswer, ServerOutcome, TextCheck } from "../../session/types.ts";
 import { dsos } from "../../state/app.ts";
 import { counted, bytes } from "../../state/format.ts";
 import { toast } from "../../state/toasts.ts";
 import { nextTask } from "../../worker/slices.ts";
+import { readViewAnswers } from "../../worker/view_answers.ts";
 import type { SourceFile } from "./listing.ts";
 import { candidates, movedFolder, movedPath, movingFolder, partsOf, shownText } from "./listing.ts";
 
@@ -173,6 +174,19 @@ export async function findSource(session: Session, of: Sought): Promise<void> {
   }
 }
 
+/** Servers that did not answer may do so now. */
+export async function askAgain(session: Session, of: Sought): Promise<void> {
+  searches.delete(keyOf(of));
+  await findSource(session, of);
+}
+
+const FAILED: ReadonlySet<ServerOutcome> = new Set(["unreachable", "no-cors", "failed"] as const);
+
+/** Whether a server may have the text, and did not say so. */
+export function hasFailed(text: SourceText | null): boolean {
+  return text?.kind === "missing" && text.tried.some(({ outcome }) => FAILED.has(outcome));
+}
+
 /** What a link tells of a file. */
 export interface ToldLines {
   check: TextCheck;
@@ -192,12 +206,15 @@ export async function linesAt(session: Session, of: Sought, numbers: Uint32Array
   }
   const shown = searches.get(keyOf(of));
   const present = shown === undefined || findsMore(search, shown) ? undefined : sourceTexts.peek().get(keyOf(of));
-  const text = present ?? (await look(session, of, search));
+  const text = present === undefined || hasFailed(present) ? await look(session, of, search) : present;
   const lines =
     text.kind === "here"
       ? { check: text.check, texts: Array.from(numbers, (number) => shownText(text.lines[number - 1] ?? "")) }
       : null;
-  told.set(key, { search, lines });
+  // The next link asks servers again that did not answer.
+  if (!hasFailed(text)) {
+    told.set(key, { search, lines });
+  }
   return lines;
 }
 
@@ -253,8 +270,11 @@ async function askMachine(session: Session, { path, md5, code }: Sought, asked: 
     if (reply.status === 409) {
       return { kind: "refused", from: path, why: (await reply.text()).trim() };
     }
-    if (!reply.ok || reply.status === 204) {
+    if (reply.status === 204) {
       return MISSING;
+    }
+    if (!reply.ok) {
+      return { kind: "missing", tried: readViewAnswers(reply.status, await reply.text()) };
     }
     const lastModified = Number(reply.headers.get("perftab-modified") ?? 0);
     const from = ORIGINS.get(reply.headers.get("perftab-from") ?? "") ?? path;
@@ -275,9 +295,10 @@ function buildOf({ path, code }: Sought): string | null {
   return row?.identity === "gnu" && path.startsWith("/") && isNamedAsSource(path) ? row.build_id : null;
 }
 
-/** Whether a server of the page's own could have it. */
+/** Whether a server could have it that is named here, or is behind `perftab view` and has not been agreed to. */
 export function mayAskServers(of: Sought): boolean {
-  return served.value === null && buildOf(of) !== null;
+  const isBehind = served.value !== null && servers.value.some(({ kind }) => kind === "perftab-view");
+  return (served.value === null || (isBehind && !areAllowed())) && buildOf(of) !== null;
 }
 
 /** One server after the other, until one has the file that was compiled. */
