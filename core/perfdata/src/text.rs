@@ -72,9 +72,31 @@ pub fn utc(nanos: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09}Z")
 }
 
+/// A time since 1970 as perf has it in names of files, `YYYYMMDDHHMMSScc`, but in UTC.
+pub fn stamp(nanos: u64) -> String {
+    /// The date, the time, and hundredths of a second.
+    const DIGITS: usize = 16;
+    utc(nanos).chars().filter(char::is_ascii_digit).take(DIGITS).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{grouped, printable, utc};
+    use super::{grouped, printable, stamp, utc};
+
+    #[test]
+    fn names_of_files_have_the_time() {
+        // `date -u -d @N +%Y%m%d%H%M%S`
+        for (seconds, millis, expected) in [
+            (0, 0, "1970010100000000"),
+            (951_782_399, 990, "2000022823595999"),
+            (951_868_799, 9, "2000022923595900"),
+            (1_795_189_435, 70, "2026112015435507"),
+            (4_107_542_399, 70, "2100022823595907"),
+            (4_107_542_400, 0, "2100030100000000"),
+        ] {
+            assert_eq!(stamp(seconds * 1_000_000_000 + millis * 1_000_000), expected);
+        }
+    }
 
     #[test]
     fn numbers_are_grouped() {

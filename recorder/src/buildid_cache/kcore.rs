@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use perftab_core::stamped_kallsyms;
 use perftab_perfdata::format::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
+use perftab_perfdata::text::stamp;
 
 use super::content::may_be_named;
 use super::lookup::names_in;
@@ -384,7 +385,8 @@ impl UnnamedFolder {
     /// Names it after now, or what is free next: two copies may be made at once.
     fn rename_into(&self, folder: &Path) -> io::Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let mut names = (0..1000).map(|later| timestamp(now + Duration::from_millis(10 * later)));
+        let later = |steps: u64| now + Duration::from_millis(10 * steps);
+        let mut names = (0..1000).map(|steps| stamp(later(steps).as_nanos() as u64));
         let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::DirectoryNotEmpty;
         loop {
             let name = names.next().ok_or(io::ErrorKind::AlreadyExists)?;
@@ -402,50 +404,9 @@ impl Drop for UnnamedFolder {
     }
 }
 
-/// A time in the form that perf gives it: `YYYYmmddHHMMSShh`, here in UTC.
-fn timestamp(since_1970: Duration) -> String {
-    let seconds = since_1970.as_secs();
-    let (mut day, time) = (seconds / 86_400, seconds % 86_400);
-    let is_leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    let mut year = 1970;
-    while day >= 365 + u64::from(is_leap(year)) {
-        day -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let lengths = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let mut month = 1;
-    for length in lengths {
-        if day < length {
-            break;
-        }
-        day -= length;
-        month += 1;
-    }
-    let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
-    let hundredths = since_1970.subsec_millis() / 10;
-    let day = day + 1;
-    format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}{hundredths:02}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_as_date_prints_them() {
-        // `date -u -d @N +%Y%m%d%H%M%S`
-        for (seconds, expected) in [
-            (0, "19700101000000"),
-            (951_782_400, "20000229000000"),
-            (1_795_189_435, "20261120154355"),
-            (4_107_542_399, "21000228235959"),
-        ] {
-            let time = timestamp(Duration::from_millis(seconds * 1000 + 70));
-            assert_eq!(time, format!("{expected}07"));
-        }
-    }
 
     #[test]
     fn ranges_are_whole_pages_of_code() {

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use perftab_perfdata::format::perftab_section::RecorderState;
+use perftab_perfdata::text::stamp;
 
 use super::identify::Identifier;
 use super::options::Plan;
@@ -80,7 +81,7 @@ impl Parts {
         let mut time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         loop {
             let mut name = self.path.as_os_str().to_owned();
-            name.push(format!(".{}", stamp(time)));
+            name.push(format!(".{}", stamp(time.as_nanos() as u64)));
             let name = PathBuf::from(name);
             if fs::symlink_metadata(&name).is_err() {
                 return name;
@@ -196,55 +197,6 @@ impl Session {
             parts.losses = losses;
             parts.add(name);
             parts.remove_oldest();
-        }
-    }
-}
-
-/// `YYYYMMDDHHMMSScc` of a time since 1970, in UTC.
-fn stamp(time: Duration) -> String {
-    const DAY: u64 = 86_400;
-    let seconds = time.as_secs();
-    let (year, month, day) = date(seconds / DAY);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    let hundredths = time.subsec_millis() / 10;
-    format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}{hundredths:02}")
-}
-
-/// Year, month and day of the day so many after 1970-01-01.
-fn date(mut days: u64) -> (u64, u64, u64) {
-    let is_leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    let mut year = 1970;
-    while days >= 365 + u64::from(is_leap(year)) {
-        days -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let lengths = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let mut month = 0;
-    while days >= lengths[month] {
-        days -= lengths[month];
-        month += 1;
-    }
-    (year, month as u64 + 1, days + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// As `date -u -d @SECONDS +%Y%m%d%H%M%S` says.
-    #[test]
-    fn names_have_the_time() {
-        for (seconds, millis, expected) in [
-            (0, 0, "1970010100000000"),
-            (951_782_399, 990, "2000022823595999"),
-            (951_868_799, 9, "2000022923595900"),
-            (1_709_251_199, 129, "2024022923595912"),
-            (4_107_542_400, 0, "2100030100000000"),
-        ] {
-            let time = Duration::from_secs(seconds) + Duration::from_millis(millis);
-            assert_eq!(stamp(time), expected);
         }
     }
 }
