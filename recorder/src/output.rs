@@ -18,6 +18,7 @@ use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use rustix::termios::tcgetwinsize;
 
 use crate::pager::Pager;
 
@@ -270,8 +271,46 @@ pub fn notice(text: impl fmt::Display) {
 fn say(text: impl fmt::Display) {
     let subject = SUBJECT.with_borrow(|subject| subject.map(|subject| format!("{subject}: ")));
     let text = text.to_string();
+    StatusLine::clear();
     // Nothing is left to do if standard error is closed too.
     let _ = writeln!(io::stderr(), "perftab: {}{}", subject.unwrap_or_default(), printable(&text));
+}
+
+/// A line on the terminal that is written anew as things go on, and gone at the end.
+pub struct StatusLine;
+
+/// Whether there is text in it.
+static HAS_STATUS: AtomicBool = AtomicBool::new(false);
+
+impl StatusLine {
+    /// `None` where standard error is no terminal.
+    pub fn begin() -> Option<Self> {
+        io::stderr().is_terminal().then_some(Self)
+    }
+
+    /// Writes it; what a narrow terminal has no room for is left out.
+    pub fn show(&self, text: impl fmt::Display) {
+        let text = printable(&text.to_string()).into_owned();
+        // A terminal that does not tell its width is taken for the narrowest.
+        let width = tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
+        let width = usize::from(if width == 0 { 80 } else { width });
+        let shown: String = text.chars().take(width.saturating_sub(1)).collect();
+        let _ = write!(io::stderr(), "\r\x1b[K{shown}");
+        HAS_STATUS.store(true, Relaxed);
+    }
+
+    /// Makes room for a line that stays.
+    fn clear() {
+        if HAS_STATUS.swap(false, Relaxed) {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Drop for StatusLine {
+    fn drop(&mut self) {
+        Self::clear();
+    }
 }
 
 /// The one line of a failed command: what failed, then why.

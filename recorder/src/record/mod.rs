@@ -31,6 +31,7 @@ mod identify;
 mod kallsyms;
 mod kernel;
 mod kernel_modules;
+mod live_line;
 mod mapped_files;
 mod module_events;
 mod options;

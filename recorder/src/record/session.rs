@@ -23,6 +23,7 @@ use super::flight::Flight;
 use super::identify::Identifier;
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
+use super::live_line::LiveLine;
 use super::options::{BuildIdTable, KeptSamples, Plan, RecordArgs, Start, Target};
 use super::output_options::OutputPlan;
 use super::part::{Destination, Memory, Part, RecordsSince};
@@ -215,6 +216,7 @@ impl Session {
         };
         let deadline = plan.duration.map(|duration| Instant::now() + duration);
         let mut polled = PolledCounters::new(&self.counters);
+        let mut live = LiveLine::begin(plan, self);
         let ending = loop {
             let now = Instant::now();
             let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
@@ -236,6 +238,7 @@ impl Session {
                 Woken::ForARound => {
                     signals.clear();
                     self.round();
+                    live.iter_mut().for_each(|line| line.show(self));
                 }
             }
             if let Some(error) = self.part.failure.take() {

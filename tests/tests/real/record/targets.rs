@@ -2,6 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::perftab_binary;
 
 use crate::record::recorder::{
     Recorder, RunningProcess, busy, data_size, is_installed, is_root, wait_for,
@@ -84,6 +88,31 @@ fn one_thread_and_a_time_limit() {
         }
     }
     panic!("the thread had no time on the CPU");
+}
+
+#[test]
+fn a_terminal_shows_how_far_it_is() {
+    if !is_installed("a_terminal_shows_how_far_it_is", "script") {
+        return;
+    }
+    const LINE: &str = "\r\x1b[Krecording ";
+    let recorder = Recorder::new();
+    let process = RunningProcess::program(&busy(&recorder.folder), &[]);
+    let on_terminal = |options: &str| {
+        let (program, pid) = (perftab_binary(), process.pid());
+        let file = recorder.file.display();
+        let command = format!("{} record -o {file} -p {pid} {options}", program.display());
+        let mut script = Command::new("script");
+        let output = script.args(["-q", "-e", "-c", &command, "/dev/null"]).stdin(Stdio::null());
+        String::from_utf8_lossy(&output.ended().expect("script runs").stdout).into_owned()
+    };
+    let shown = on_terminal("--duration 1500ms");
+    assert!(shown.contains(LINE), "{shown:?}");
+    let (line, after) = shown.rsplit_once("\r\x1b[K").expect("it is taken away");
+    assert!(line.contains("Ctrl-C ends it") && after.starts_with("perftab: "), "{shown:?}");
+    // What a command writes there is its own.
+    assert!(!on_terminal("-- sleep 1.5").contains(LINE));
+    assert!(!on_terminal("-q --duration 1500ms").contains(LINE));
 }
 
 #[test]
