@@ -428,7 +428,10 @@ describe("b33 without any build-id", () => {
     );
     assert.ok(functions.filter(({ dso }) => dso === "ebb").every(isAddress), "it has changed");
     await (await tab.status("ebb", "no-identity")).getByRole("button", { name: "Why? ebb" }).click();
-    await page.locator(".explanation").getByText("not trusted: it has changed since the recording was begun").waitFor();
+    await page
+      .locator(".explanation")
+      .getByText("not trusted: since the recording was begun it was changed, linked or given other permissions")
+      .waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: /^Stop using/ }).click();
     await tab.settled();

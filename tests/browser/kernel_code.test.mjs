@@ -82,9 +82,11 @@ scene("instructions of a kernel are those of its vmlinux, and of a copy of its m
   await tab.drop(recording);
   await tab.opened();
   await tab.drop(vmlinux);
+  await tab.status("[kernel.kallsyms]", "matched");
   await tab.settled();
   assert.deepEqual(await instructions(tab), [{ from: "file", startInFile, count: 64, texts: ["nop"] }]);
   await tab.drop(memory);
+  await tab.page.getByText("Used 1 of 1 file: kcore.").first().waitFor();
   await tab.settled();
   assert.deepEqual(await instructions(tab), [{ from: "memory", startInFile, count: 64, texts: ["int3"] }]);
   await tab.close();
@@ -94,6 +96,7 @@ scene("perftab view has the copy of a kernel's memory that perftab keeps", async
   if (!isHere) return;
   const tab = await Tab.open(await parts.view("--image", vmlinux, recording), { browser: "own" });
   await tab.opened();
+  await tab.status("[kernel.kallsyms]", "matched");
   await tab.settled();
   assert.deepEqual(await instructions(tab), [{ from: "memory", startInFile, count: 64, texts: ["int3"] }]);
   await tab.close();

@@ -1,102 +1,35 @@
 // Source and assembly: from a hot function to the line and to the instruction, over a real recording.
 import assert from "node:assert/strict";
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { dirname } from "node:path";
 import { describe } from "node:test";
-import { Parts, isInstalled, run, tidesSource } from "./recording.mjs";
+import { isInstalled, run, tidesSource } from "./recording.mjs";
 import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
-import { QUERY, Tab, axe } from "./tab.mjs";
+import {
+  assembly,
+  choose,
+  edited,
+  host,
+  isOf,
+  lines,
+  list,
+  listed,
+  open,
+  parts,
+  prepare,
+  program,
+  recording,
+  source,
+  textAt,
+} from "./source_scene.mjs";
+import { Tab, axe } from "./tab.mjs";
 
-const parts = new Parts();
-let host;
-let program;
-let recording;
-/** A copy of the source, and one that was edited. */
-let source;
-let edited;
-
-/** Compiles it so that its debug information has the MD5 of its source: gcc notes none, and binutils 2.40 writes it backwards. */
-function compileWithMd5() {
-  const text = readFileSync(source);
-  const md5 = createHash("md5").update(text).digest();
-  const mark = Buffer.from("MD5 OF A SOURCE.");
-  const [assembly, program] = [parts.path("built", "tides.s"), parts.path("built", "tides")];
-  run("gcc", ["-S", "-O2", "-g", "-gdwarf-5", "-fno-omit-frame-pointer", "-o", assembly, source]);
-  // All files of a unit have one, or none.
-  const withMd5 = (_, line, name) => {
-    const md5 = name === "tides.c" ? mark : Buffer.from("MD5 OF A HEADER.");
-    return `${line} md5 0x${md5.toString("hex")}`;
-  };
-  writeFileSync(assembly, readFileSync(assembly, "utf8").replaceAll(/^(\t\.file \d+ .*?([^/"]+)")$/gm, withMd5));
-  run("gcc", ["-Wl,--build-id=0x51de51de51de51de51de51de51de51de51de51de", "-o", program, assembly]);
-  const bytes = readFileSync(program);
-  let found = 0;
-  for (const [like, sum] of [
-    [mark, md5],
-    [Buffer.from(mark).reverse(), md5],
-  ]) {
-    for (let at = bytes.indexOf(like); at !== -1; at = bytes.indexOf(like, at + 1)) {
-      sum.copy(bytes, at);
-      found += 1;
-    }
-  }
-  assert.ok(found > 0, "the assembler notes an MD5");
-  writeFileSync(program, bytes, { mode: 0o755 });
-  return program;
-}
-
-beforeScenes(async () => {
-  source = parts.path("src", "sea", "tides.c");
-  copyFileSync(tidesSource, source);
-  edited = parts.path("edited", "sea", "tides.c");
-  writeFileSync(edited, readFileSync(source, "utf8").replace("droplets; i++", "droplets ; i++"));
-  program = compileWithMd5();
-  recording = parts.record("tides.perf.data", ["-F", "4999"], [program, "30"]);
-  host = await parts.host();
-});
+beforeScenes(prepare);
 
 afterScenes(() => parts.end());
-
-async function open({ files = [program], fragment = "#s2&view=source", ...options } = {}) {
-  const tab = await Tab.open(`${host}${fragment}`, options);
-  await tab.drop(recording, ...files);
-  await tab.page.locator(".file-name", { hasText: "tides.perf.data" }).waitFor();
-  if (files.length > 0) await tab.status("tides", "matched");
-  await tab.settled();
-  return tab;
-}
-
-const assembly = (page) => page.getByRole("grid", { name: /^Instructions of/ });
-const lines = (page) => page.getByRole("grid", { name: /^Source of/ });
-const list = (page) => page.getByRole("grid", { name: "Functions by self" });
-
-/** Selects a function in the list. */
-async function choose({ page }, name) {
-  await list(page).locator(".row:not(.loading)", { hasText: name }).first().click();
-  await page.getByRole("grid", { name: `Instructions of ${name}` }).waitFor();
-}
-
-/** The line that is chosen is that of a file. */
-async function isOf(page, path) {
-  const selected = lines(page).locator(".row.selected");
-  const line = Number(await selected.locator(".line").innerText());
-  assert.equal((await selected.locator(".code").innerText()).trim(), readFileSync(path, "utf8").split("\n")[line - 1].trim());
-}
-
-/** What the worker says of the code of a function. */
-async function listed(tab, name) {
-  const dso = (await tab.ask("dsos")).find((each) => each.name === "tides");
-  const reference = { dso: { path: dso.path, buildId: dso.build_id }, name, address: null };
-  const listing = await tab.page.evaluate(() => document.getElementById("listing").textContent.replace(/\n\/\/end$/, ""));
-  return (
-    await tab.ask("listCode", { query: { ...QUERY, inlines: "merged" }, function: reference, syntax: "intel", listing })
-  )[0];
-}
-
-const textAt = ({ texts, ends }, at) => Buffer.from(texts.slice(at === 0 ? 0 : ends[at - 1], ends[at])).toString();
 
 describe("source and assembly", () => {
   scene("a45 instructions, lines and what ended in them are those of perftab annotate", async () => {
@@ -611,111 +544,4 @@ describe("source and assembly", () => {
       { tier: "all" },
     );
   }
-
-  scene("a45 a link that the page makes tells the lines and instructions that are ticked, with their mark", async () => {
-    const tab = await open();
-    const { page } = tab;
-    await choose(tab, "rolling_sea");
-    const { pieces } = await listed(tab, "rolling_sea");
-    const [piece] = pieces;
-    const instructions = Array.from(piece.starts, (_, at) => {
-      const name = piece.target[at] === 0xffffffff ? "" : textAt(piece.targets, piece.target[at]);
-      return `${textAt(piece.instructions, at)}${name === "" ? "" : ` <${name}>`}`;
-    });
-    const dialog = page.getByRole("dialog", { name: "Share this profile" });
-    /** The link that says what the dialog says now. */
-    const made = async () => {
-      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-      await dialog.getByRole("button", { name: "Copy link" }).and(dialog.locator(":enabled")).waitFor();
-      return dialog.getByRole("textbox", { name: "The link" }).innerText();
-    };
-    /** The texts of a part that the command line reads in it. */
-    const textsIn = (link, part) => {
-      const file = parts.path("texts.txt");
-      parts.perftab("share", link, "--list-texts", "--include", "source,assembly", "--no-local", "-o", file);
-      const texts = readFileSync(file, "utf8").split("\n");
-      rmSync(file);
-      return texts.flatMap((line) => (line.startsWith(`${part}\t`) ? [line.slice(part.length + 1).trim()] : []));
-    };
-    const own = readFileSync(source, "utf8")
-      .split("\n")
-      .map((line) => line.trim());
-    const has = (link) => [
-      textsIn(link, "source").some((text) => own.includes(text)),
-      textsIn(link, "assembly").some((text) => instructions.includes(text)),
-    ];
-
-    await tab.drop(edited);
-    await page.getByRole("note").filter({ hasText: "not the file that was compiled" }).waitFor();
-    await page.keyboard.press("Control+s");
-    const bare = await made();
-    assert.deepEqual([textsIn(bare, "source"), textsIn(bare, "assembly")], [[], []], "nothing is told unasked");
-    await dialog.getByRole("checkbox", { name: /^Text of hot source lines/ }).check();
-    await dialog.getByRole("note").filter({ hasText: "No source text is at hand" }).waitFor();
-    await dialog.getByRole("checkbox", { name: /^Text of hot instructions/ }).check();
-    const refused = await made();
-    assert.ok(has(refused)[1]);
-    assert.deepEqual(textsIn(refused, "source"), [], "what is refused is told to nobody");
-    await page.keyboard.press("Escape");
-    await tab.drop(source);
-    await page.locator(".part-head", { hasText: "checked against the MD5" }).waitFor();
-    await page.keyboard.press("Control+s");
-    const link = await made();
-    assert.deepEqual(has(link), [true, true]);
-    await dialog.getByRole("checkbox", { name: /^Text of hot source lines/ }).uncheck();
-    const without = await made();
-    assert.deepEqual(has(without), [false, true], "each by its own tick");
-    await dialog.getByRole("checkbox", { name: /^Text of hot source lines/ }).check();
-    await tab.picture("a45-share");
-    await tab.close();
-
-    const fresh = await Tab.open(`${host}${link.slice(link.indexOf("#"))}&s2&view=source`, { offline: true });
-    await choose(fresh, "rolling_sea");
-    await fresh.page.locator(".part-head", { hasText: "checked by the sender against the MD5" }).waitFor();
-    const shown = await lines(fresh.page)
-      .locator(".row")
-      .evaluateAll((rows) => rows.map((row) => [row.querySelector(".line")?.innerText, row.querySelector(".code")?.innerText]));
-    const told = shown.filter(([, text]) => text);
-    assert.ok(told.length > 0, JSON.stringify(shown));
-    for (const [line, code] of told) assert.equal(code.trim(), own[line - 1].replaceAll("\t", "    "), line);
-    const codes = await assembly(fresh.page).locator(".row .code").allInnerTexts();
-    assert.ok(codes.filter(Boolean).length > 0);
-    for (const code of codes.filter(Boolean)) assert.ok(instructions.includes(code), code);
-    assert.deepEqual(fresh.refused, []);
-    await fresh.close();
-  });
-
-  scene("a45 a link shows the lines and instructions that it tells", async () => {
-    const file = parts.path("told.txt");
-    parts.perftab("share", recording, "--include", "source,assembly", "--times", "none", "--base", host, "-o", file);
-    const tab = await Tab.open(`${readFileSync(file, "utf8").trim()}&s2&view=source`);
-    const { page } = tab;
-    await choose(tab, "rolling_sea");
-    await page.locator(".part-head", { hasText: "checked by the sender against the MD5" }).waitFor();
-    const text = readFileSync(source, "utf8").split("\n");
-    const shown = await lines(page)
-      .locator(".row")
-      .evaluateAll((rows) => rows.map((row) => [row.querySelector(".line")?.innerText, row.querySelector(".code")?.innerText]));
-    const told = shown.filter(([, text]) => text);
-    assert.ok(told.length > 0, JSON.stringify(shown));
-    for (const [line, code] of told) assert.equal(code.trim(), text[line - 1].trim().replaceAll("\t", "    "), line);
-    assert.match(await assembly(page).locator(".row .code").first().innerText(), /^[a-z]/);
-    // Also of what is inlined the lines are those of the recording.
-    const dso = (await tab.ask("dsos")).find((each) => each.name === "tides");
-    const rows = (lines) =>
-      lines.flatMap(({ file, line, samples, weight }) =>
-        samples > 0 && line !== null ? [`${file.slice(file.lastIndexOf("/") + 1)}:${line} ${samples} ${weight}`] : [],
-      );
-    for (const name of ["rolling_sea", "order_by_height"]) {
-      const reference = { dso: { path: dso.path, buildId: dso.build_id }, name, address: null };
-      const query = { ...QUERY, inlines: "merged" };
-      const heat = await tab.ask("hotLines", { query, function: reference });
-      const { functions } = parts.json("annotate", "--json", recording, name);
-      const { lines, instructions } = functions.find((each) => each.name === name);
-      assert.deepEqual(rows(heat.lines).sort(), rows(lines).sort(), name);
-      const inlined = instructions.filter(({ samples }) => samples > 0).map(({ inlined }) => inlined);
-      assert.deepEqual(new Set(heat.instructions.map((row) => row.inlinedFunction)), new Set(inlined), name);
-    }
-    await tab.close();
-  });
 });

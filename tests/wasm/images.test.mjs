@@ -82,7 +82,7 @@ for (const [what, answer] of Object.entries({ nothing: null, "a number": 7, "an 
 
 test("a file that is said to match another build matches nothing", () => {
   const session = open(sample("mill.perf.data"));
-  const gives = { functions: true, inlines: true, unwinding: true, symbol_table: true };
+  const gives = { functions: true, inlines: true, unwinding: true, symbol_table: true, memory: true };
   const matched = (identity, dsos) => ({ Matched: { identity, gives, dsos, unplaced: [[9999, "nowhere"]] } });
   for (const outcome of [
     matched({ gnu: "11".repeat(20) }, [0, 1, 2]),

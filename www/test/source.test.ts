@@ -23,6 +23,7 @@ import type { CodeQuestion } from "../src/views/source/read_code.ts";
 import { readCode } from "../src/views/source/read_code.ts";
 import { ranOf, ranWords } from "../src/views/source/ran.ts";
 import { dedented, nearCode, ofInlined } from "../src/views/source/near_code.ts";
+import { isSource } from "../src/views/source/sources.ts";
 
 function column(...texts: string[]): TextColumn {
   let end = 0;
@@ -393,4 +394,10 @@ test("why a function has no code is told by whether it is inlined", async () => 
   assert.match(String(await words({})), /^swell is inlined wherever it was sampled/);
   // Another event may have samples of it.
   assert.match(String(await words(null)), /^No samples of swell are shown/);
+});
+
+test("a program called java or go is no source", () => {
+  const isIt = (name: string): boolean => isSource({ file: new File([], name), folder: "" });
+  assert.deepEqual(["a.java", "b.GO", "x.tar.c"].map(isIt), [true, true, true]);
+  assert.deepEqual(["java", "go", "d", "a.out"].map(isIt), [false, false, false, false]);
 });

@@ -174,9 +174,17 @@ fn compare_stacks(test: &str, folder: &TestFolder, program: &Path) {
     let (unwound, said) = unwound(&recording);
     assert_eq!(noted.len(), unwound.len(), "{said}");
     let mut compared = 0;
+    let name = program.file_name().expect("a name").to_string_lossy();
+    let without_tables = said_of(&said, &format!("in code of {name} that its unwind tables"));
+    let mut may_be_empty = without_tables.min(noted.len() / 100);
     for (number, (noted, unwound)) in noted.iter().zip(&unwound).enumerate() {
         let noted = noted.as_ref().filter(|noted| !noted.is_empty());
         let (Some(noted), Some(unwound)) = (noted, unwound) else { continue };
+        // Of what is linked to every program, some has no tables: a sample there has no callers, and that is said.
+        if unwound.is_empty() && may_be_empty > 0 {
+            may_be_empty -= 1;
+            continue;
+        }
         compared += 1;
         // The innermost may have just been entered, or be about to return; an async function, with who waits for it.
         let is_right = unwound.starts_with(noted) && unwound.len() <= noted.len() + 2;
