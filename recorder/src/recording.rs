@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::iter;
 use std::num::NonZeroUsize;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Mutex;
@@ -211,12 +212,20 @@ impl Recording {
         self.file.metadata().ok()?.modified().ok()
     }
 
-    /// When it was begun, or before: its file was made by then, unless it is a copy. `length` is the time that its samples
-    /// took.
+    /// When it was begun, or before, by its file; `length` is the time that its samples took. `None` of a copy that was
+    /// made now, and of what came from a pipe.
     pub fn begun(&self, length: Duration) -> Option<SystemTime> {
-        let by_end = self.written()?.checked_sub(length)?;
-        let made = self.file.metadata().ok()?.created();
-        Some(made.map_or(by_end, |made| made.min(by_end)))
+        /// What is written at once may seem to be written a tick of the kernel before the file is made.
+        const TICK: Duration = Duration::from_millis(20);
+        let metadata = self.file.metadata().ok().filter(|metadata| metadata.nlink() > 0)?;
+        let written = metadata.modified().ok()?;
+        let by_end = written.checked_sub(length)?;
+        match metadata.created() {
+            Ok(made) if made <= by_end => Some(made),
+            // Whoever copies with the times of the original sets the second.
+            Ok(made) if made <= written + TICK => None,
+            _ => Some(by_end),
+        }
     }
 
     /// Its files: the only one, or of a folder `data` and then those beside it.

@@ -5,6 +5,7 @@ use perftab_core::session::{DsoRow, FidelityInfo, Session};
 use perftab_core::{DsoId, Status};
 
 use super::share::keeps;
+use crate::images::trusted::is_outcome;
 use crate::output::{self, percent, printable};
 
 /// So many paths stand in a line.
@@ -12,7 +13,7 @@ const MOST_NAMED: usize = 5;
 const REMEDY: &str = "perftab record and perf record --buildid-mmap";
 /// What is left to do with a recording that is there.
 const BY_PATH: &str =
-    "On the machine that recorded, --trust-paths uses its files, each name marked [forced]";
+    ". On the machine that recorded, --trust-paths uses its files, each name marked [forced]";
 
 /// Prints them to standard error.
 pub fn say(session: &Session) {
@@ -32,9 +33,11 @@ pub fn say(session: &Session) {
         }
     }
     let rows = session.dsos();
+    let were_trusted = rows.iter().any(|row| row.tried.iter().any(|it| is_outcome(&it.outcome)));
+    let by_path = if were_trusted { "" } else { BY_PATH };
     if lacks_build_ids(&rows) {
         output::notice(format_args!(
-            "the recording has no build-ids, so no code has names. {REMEDY} write them. {BY_PATH}"
+            "the recording has no build-ids, so no code has names. {REMEDY} write them{by_path}"
         ));
         return;
     }
@@ -48,7 +51,7 @@ pub fn say(session: &Session) {
     if let Some((paths, share)) = named(&rows, has_no_id) {
         output::notice(format_args!(
             "recorded without a build-id, so without names: {paths}, where {share} of samples end. \
-             {REMEDY} write them. {BY_PATH}"
+             {REMEDY} write them{by_path}"
         ));
     }
     let is_late = |row: &&DsoRow| row.leaf_samples > 0 && has_late_id(session, row);

@@ -65,6 +65,12 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             false => DataNaming::LeftOut,
         };
     let mut session = read_named_with(&args.input, &args.images, depth, data)?;
+    if needs_lines && session.fidelity().is_some() {
+        output::notice(
+            "a link does not tell lines of source by call: use the recording, or view Source of the page, which has those \
+             of hot functions",
+        );
+    }
     if args.mem_mode && session.profile().accesses.is_empty() {
         bail!(
             "the recording has no memory accesses: record with perf mem record, or perf record -d -W"

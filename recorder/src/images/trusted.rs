@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use perftab_core::session::Session;
+use perftab_core::session::{Session, TimeInfo};
 use perftab_core::{Dso, DsoId, DsoKind, Status};
 use perftab_perfdata::identity::MappedFrom;
 
@@ -49,6 +49,8 @@ pub enum Doubt {
     Shorter,
     /// It changed after the recording had been begun.
     Changed,
+    /// Nothing tells when that was.
+    NoTime,
     /// No function of it is at the sampled addresses.
     NoNames,
     /// Another release of the kernel runs.
@@ -57,11 +59,18 @@ pub enum Doubt {
     MovedKernel,
 }
 
+const NOT_TAKEN: &str = "not trusted: ";
+
 impl Doubt {
     /// What the ledger says.
     pub fn sentence(&self) -> String {
-        format!("not trusted: {self}")
+        format!("{NOT_TAKEN}{self}")
     }
+}
+
+/// Whether the ledger says that of a file that was looked at for its path.
+pub fn is_outcome(words: &str) -> bool {
+    words == TAKEN || words.starts_with(NOT_TAKEN)
 }
 
 impl Display for Doubt {
@@ -75,7 +84,12 @@ impl Display for Doubt {
             Self::NotThere => "no file that can be read is there",
             Self::OtherInode => "another file was mapped, with another inode",
             Self::Shorter => "it ends before what was mapped of it",
-            Self::Changed => "it has changed since the recording was begun",
+            Self::Changed => {
+                "since the recording was begun it was changed, linked or given other permissions"
+            }
+            Self::NoTime => {
+                "the recording is a copy or from a pipe, so nothing tells when it was begun"
+            }
             Self::NoNames => "it has no functions at the sampled addresses",
             Self::OtherKernel(release) => {
                 return write!(f, "the recording is of another kernel, {}", printable(release));
@@ -89,8 +103,8 @@ impl Display for Doubt {
 
 /// What is known of the making of a recording.
 pub struct Making {
-    /// When it was begun, or before.
-    begun: SystemTime,
+    /// When it was begun, or before; `None` if nothing tells.
+    begun: Option<SystemTime>,
     /// The machine that it is of.
     host: Option<String>,
     /// The release of its kernel.
@@ -101,14 +115,20 @@ pub struct Making {
 const KALLSYMS: &str = "/proc/kallsyms";
 
 impl Making {
-    /// Of a recording that this session was read from; `None` of a file that tells no times.
-    pub fn of(recording: &Recording, session: &Session) -> Option<Self> {
-        let length = session.recorded_files().sampled_nanos.map(Duration::from_nanos);
-        Some(Self {
-            begun: recording.begun(length.unwrap_or_default())?,
+    /// Of a recording that this session was read from. Its own clock on the wall tells more than its file, which may be a
+    /// copy.
+    pub fn of(recording: &Recording, session: &Session) -> Self {
+        let TimeInfo { start, end, .. } = session.info().time;
+        let of_clock = start.zip(session.profile().clocks.wall).map(|(first, wall)| {
+            SystemTime::UNIX_EPOCH + Duration::from_nanos(wall.wall_nanos(first))
+        });
+        let sampled = start.zip(end).map_or(0, |(first, last)| last.saturating_sub(first));
+        let length = Duration::from_nanos(sampled);
+        Self {
+            begun: of_clock.or_else(|| recording.begun(length)),
             host: session.profile().host.hostname.clone(),
             release: session.profile().host.os_release.clone(),
-        })
+        }
     }
 
     /// What speaks against the file at a DSO's path; the file, if nothing does.
@@ -123,27 +143,30 @@ impl Making {
         let path = Path::new(&dso.path);
         let file = open_regular(path).ok_or(Doubt::NotThere)?;
         let metadata = file.metadata().map_err(|_| Doubt::NotThere)?;
-        match dso.mapped_from {
+        let inode = match dso.mapped_from {
             MappedFrom::Inode { major, minor, inode, .. } if inode != 0 => {
                 let mapped = (rustix::fs::makedev(major, minor), inode);
+                let compared = Inode::compare(path, &metadata, mapped);
                 // Where devices mean nothing, numbers are mostly those of the file system below.
-                if Inode::compare(path, &metadata, mapped) == Inode::Another
-                    || metadata.ino() != inode
-                {
+                if compared == Inode::Another || metadata.ino() != inode {
                     return Err(Doubt::OtherInode);
                 }
+                Some(compared)
             }
             _ if self.host.is_none() => return Err(Doubt::Unknown),
-            _ => {}
-        }
+            _ => None,
+        };
         let pages = metadata.len().next_multiple_of(PAGE);
         let mut mapped = dso.executable.iter();
         if mapped.any(|it| it.offset.saturating_add(it.length.unwrap_or(1)) > pages) {
             return Err(Doubt::Shorter);
         }
-        // Whoever copies with the times of the original sets only the first of them.
-        let is_later = |time: SystemTime| time > self.begun;
-        match metadata.modified().is_ok_and(is_later) || is_later(late_ids::changed(&metadata)) {
+        let begun = self.begun.ok_or(Doubt::NoTime)?;
+        // A link to the file changes only the second time: perf makes one for its cache. Whoever copies with the times of
+        // the original sets only the first.
+        let may_be_linked = inode == Some(Inode::Mapped) && metadata.nlink() > 1;
+        let is_modified = metadata.modified().is_ok_and(|time| time > begun);
+        match is_modified || !may_be_linked && late_ids::changed(&metadata) > begun {
             true => Err(Doubt::Changed),
             false => Ok(file),
         }

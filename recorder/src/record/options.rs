@@ -342,12 +342,21 @@ impl Plan {
                     KeptSamples::All
                 }
             },
-            triggers: args.to.trigger.clone(),
+            triggers: checked_triggers(&args.to.trigger)?,
             output,
             online_cpus,
             notices,
         })
     }
+}
+
+fn checked_triggers(triggers: &[Trigger]) -> Result<Vec<Trigger>> {
+    for trigger in triggers {
+        if let Trigger::Machine(condition) = trigger {
+            condition.check().map_err(anyhow::Error::msg)?;
+        }
+    }
+    Ok(triggers.to_vec())
 }
 
 /// What the options say, else what users have set for perf.

@@ -53,13 +53,16 @@ impl FromStr for Trigger {
             "K" => 1 << 10,
             "M" => 1 << 20,
             "G" => 1 << 30,
-            _ => return Err(wrong()),
+            unit => return Err(format!("{unit} is no unit: K, M or G")),
         };
         let with = digits.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric());
         Ok(Self::Machine(Condition {
             what: match name {
                 "load" => Measure::Load,
+                "exit" => {
+                    return Err("exit!=0 is all that can be asked of the exit code".to_owned());
+                }
                 _ if is_name => Measure::Memory(name.to_owned()),
                 _ => return Err(wrong()),
             },
@@ -87,6 +90,18 @@ impl Condition {
             Compared::Above => number > self.with,
             Compared::Below => number < self.with,
         })
+    }
+
+    /// Of this machine: one that has no such number never writes anything.
+    pub fn check(&self) -> Result<(), String> {
+        let is_known = self.holds(Path::new("/")).is_some();
+        let unknown = || {
+            format!(
+                "--trigger: this machine has no {}: give load or a line of /proc/meminfo",
+                self.name()
+            )
+        };
+        is_known.then_some(()).ok_or_else(unknown)
     }
 
     /// As it is written in /proc.

@@ -270,7 +270,7 @@ impl LocalMachine {
             return Ok(Some(Arc::clone(found)));
         }
         let session = recording.read(ThisMachine::Asked)?;
-        let Some(making) = Making::of(recording, &session) else { return Ok(None) };
+        let making = Making::of(recording, &session);
         let path = |dso: DsoId| session.profile().dsos.get(dso).path.clone();
         let found = trusted::find_all(&session, &making, places).into_iter();
         let found: Arc<[AtPath]> = found.map(|(dso, found)| (dso, path(dso), found)).collect();

@@ -267,6 +267,9 @@ fn why_no_code(session: &Session, function: &FunctionRef) -> Option<String> {
         _ if session.fidelity().is_some() => {
             "a link has none of whole functions; use the recording"
         }
+        DsoKind::User if dso.identity.is_none() => {
+            "it was recorded without a build-id, so no file is known to have its code"
+        }
         DsoKind::User => "no file with its build-id is at hand; add it with --image",
         DsoKind::Jit if session.has_jitdump(id) => return None,
         DsoKind::Jit => "a perf map has names alone; a jitdump has code, too",

@@ -107,7 +107,7 @@ pub fn name_frames_with(
     let places = machine.map(|machine| machine.places().clone());
     forced::force(session, args)?;
     if args.trust_paths {
-        let making = recording.and_then(|recording| Making::of(recording, session));
+        let making = recording.map(|recording| Making::of(recording, session));
         let places = places.unwrap_or_else(|| Places::of_this_machine(None));
         trusted::force(session, making.as_ref(), &places);
     }

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
+use perftab_tests::child_process::LimitedCommand;
 use serde_json::Value;
 
 use super::builds::{Builds, Ids, NEWER, OLDER, Replaced, is_installed, stderr, text};
@@ -45,6 +47,21 @@ fn b31_paths_are_trusted_only_when_the_user_says_so_and_nothing_speaks_against_t
     let perf = builds.perf(&["report", "-i", text(&recording), "--stdio", "--sort", "sym"]);
     assert!(String::from_utf8_lossy(&perf.stdout).contains(OLDER), "{}", stderr(&perf));
 
+    // A copy tells no time, and one with the times of the original does.
+    for (option, is_taken) in [("--no-preserve=all", false), ("--preserve=timestamps", true)] {
+        let copy = builds.folder.join("copy.data");
+        let copied = Command::new("cp").arg(option).args([&recording, &copy]).exit_status();
+        assert!(copied.expect("cp runs").success());
+        let (names, said) = named(&builds, &copy, &["--trust-paths"]);
+        assert_eq!(!names.is_empty(), is_taken, "{option}: {names:?}: {said}");
+        assert_eq!(said.contains("the recording is a copy"), !is_taken, "{said}");
+        fs::remove_file(&copy).expect("it is there");
+    }
+    // perf makes links for its cache, which change no content.
+    fs::hard_link(&builds.program, builds.folder.join("linked")).expect("a link");
+    assert!(trusted(&["--trust-paths"]).0.contains(&OLDER.to_owned()));
+    fs::remove_file(builds.folder.join("linked")).expect("it is there");
+
     // What speaks against it: a change, another inode, no file, a shorter one.
     let kept = builds.folder.join("kept");
     fs::rename(&builds.program, &kept).expect("it moves");
@@ -56,9 +73,9 @@ fn b31_paths_are_trusted_only_when_the_user_says_so_and_nothing_speaks_against_t
     refused(&["no file that can be read is there"]);
     perftab_tests::program::copy(&kept, &builds.program);
     // Inodes of overlayfs tell nothing.
-    refused(&["another file was mapped", "it has changed since"]);
+    refused(&["another file was mapped", "since the recording was begun it was changed"]);
     fs::rename(&kept, &builds.program).expect("it moves back");
-    refused(&["it has changed since"]);
+    refused(&["since the recording was begun it was changed"]);
     fs::OpenOptions::new()
         .write(true)
         .open(&builds.program)
@@ -83,6 +100,9 @@ fn b31_no_path_is_trusted_for_what_was_replaced_during_the_recording() {
             !names.contains(&NEWER.to_owned()) && !names.contains(&OLDER.to_owned()),
             "{names:?}"
         );
-        assert!(said.contains("it has changed since"), "{replaced:?}: {said}");
+        assert!(
+            said.contains("since the recording was begun it was changed"),
+            "{replaced:?}: {said}"
+        );
     }
 }

@@ -79,8 +79,9 @@ export function isSource({ file: { name } }: GivenFile): boolean {
   return isNamedAsSource(name);
 }
 
+/** `java` and `go` are programs. */
 function isNamedAsSource(name: string): boolean {
-  return SUFFIXES.has(name.slice(name.lastIndexOf(".") + 1).toLowerCase());
+  return name.includes(".") && SUFFIXES.has(name.slice(name.lastIndexOf(".") + 1).toLowerCase());
 }
 
 /** Keeps the source files among those that were given, and gives back the others. */
