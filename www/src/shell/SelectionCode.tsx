@@ -7,6 +7,7 @@ import { comparison, namesGeneration, query, selection, session, view } from "..
 import { withKey } from "../state/commands.ts";
 import { counted, percent } from "../state/format.ts";
 import { useAnswer } from "../session/use_answer.ts";
+import { listedName } from "../views/function_name.tsx";
 import { heatStep } from "../views/sandwich/lines/hot_lines.ts";
 import type { Listing, ListedLine, SourceFile } from "../views/source/listing.ts";
 import { hottestLine, isBehindGap, rowText } from "../views/source/listing.ts";
@@ -84,7 +85,12 @@ function nearCodeOf({ facts, listing: whole }: ShownCode, inlined: string | null
   }
   const hottest = hottestLine(listing.lines);
   const file = listing.files[hottest?.file ?? -1] ?? null;
-  return { listing, hottest, file, whose: inlined === null ? facts.name : `${inlined} in ${facts.name}` };
+  return {
+    listing,
+    hottest,
+    file,
+    whose: [inlined, facts.name].flatMap((name) => (name === null ? [] : [listedName(name)])).join(" in "),
+  };
 }
 
 interface PlaceProps {

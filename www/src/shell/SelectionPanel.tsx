@@ -46,7 +46,7 @@ function CallNodePanel({ node }: { node: CallNodeDetail }): JSX.Element {
   const occurrence = useOccurrence({ kind: "call-node", id: node.callNode });
   return (
     <div class="selection">
-      <h2>
+      <h2 title={node.name}>
         <ForcedMark flags={node.flags} />
         {node.name}
         {node.inlined && <em> (inlined)</em>}
@@ -138,7 +138,7 @@ function FunctionPanel({ row, heaviest }: FunctionPanelProps): JSX.Element {
   const occurrence = useOccurrence(id === null ? null : { kind: "function", id });
   return (
     <div class="selection">
-      <h2>
+      <h2 title={row.name}>
         <ForcedMark flags={row.flags} />
         {row.name}
       </h2>
