@@ -114,7 +114,14 @@ fn x86(text: &str) -> String {
     let text = text.replace("%ds:(%rsi)", "(%rsi)").replace("%es:(%rdi)", "(%rdi)");
     let mut words: Vec<&str> = text.split_whitespace().collect();
     // Prefixes without effect.
-    words.retain(|word| !matches!(*word, "data16" | "cs" | "ds"));
+    words.retain(|word| !matches!(*word, "data16" | "cs" | "ds" | "rex.W"));
+    for word in &mut words {
+        *word = match *word {
+            "repe" => "repz",
+            "repne" => "repnz",
+            word => word,
+        };
+    }
     let operands = words.pop().unwrap_or_default().to_owned();
     let name = words.pop().unwrap_or_default();
     let name = match name {
