@@ -23,6 +23,17 @@ beforeScenes(prepare);
 
 afterScenes(() => parts.end());
 
+/** Some lines have a text, and each that has one has its own. */
+async function linesAreTold(page) {
+  const text = readFileSync(source, "utf8").split("\n");
+  const shown = await lines(page)
+    .locator(".row")
+    .evaluateAll((rows) => rows.map((row) => [row.querySelector(".line")?.innerText, row.querySelector(".code")?.innerText]));
+  const told = shown.filter(([, text]) => text);
+  assert.ok(told.length > 0, JSON.stringify(shown));
+  for (const [line, code] of told) assert.equal(code.trim(), text[line - 1].trim().replaceAll("\t", "    "), line);
+}
+
 describe("source and assembly of links", () => {
   scene("a45 a link that the page makes tells the lines and instructions that are ticked, with their mark", async () => {
     const tab = await open();
@@ -84,12 +95,7 @@ describe("source and assembly of links", () => {
     const fresh = await Tab.open(`${host}${link.slice(link.indexOf("#"))}&s2&view=source`, { offline: true });
     await choose(fresh, "rolling_sea");
     await fresh.page.locator(".part-head", { hasText: "checked by the sender against the MD5" }).waitFor();
-    const shown = await lines(fresh.page)
-      .locator(".row")
-      .evaluateAll((rows) => rows.map((row) => [row.querySelector(".line")?.innerText, row.querySelector(".code")?.innerText]));
-    const told = shown.filter(([, text]) => text);
-    assert.ok(told.length > 0, JSON.stringify(shown));
-    for (const [line, code] of told) assert.equal(code.trim(), own[line - 1].replaceAll("\t", "    "), line);
+    await linesAreTold(fresh.page);
     const codes = await assembly(fresh.page).locator(".row .code").allInnerTexts();
     assert.ok(codes.filter(Boolean).length > 0);
     for (const code of codes.filter(Boolean)) assert.ok(instructions.includes(code), code);
@@ -104,13 +110,7 @@ describe("source and assembly of links", () => {
     const { page } = tab;
     await choose(tab, "rolling_sea");
     await page.locator(".part-head", { hasText: "checked by the sender against the MD5" }).waitFor();
-    const text = readFileSync(source, "utf8").split("\n");
-    const shown = await lines(page)
-      .locator(".row")
-      .evaluateAll((rows) => rows.map((row) => [row.querySelector(".line")?.innerText, row.querySelector(".code")?.innerText]));
-    const told = shown.filter(([, text]) => text);
-    assert.ok(told.length > 0, JSON.stringify(shown));
-    for (const [line, code] of told) assert.equal(code.trim(), text[line - 1].trim().replaceAll("\t", "    "), line);
+    await linesAreTold(page);
     assert.match(await assembly(page).locator(".row .code").first().innerText(), /^[a-z]/);
     // Also of what is inlined the lines are those of the recording.
     const dso = (await tab.ask("dsos")).find((each) => each.name === "tides");
