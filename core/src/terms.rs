@@ -8,7 +8,7 @@ pub use perftab_images::{
     Clock, CodeLine, CodeOrigin, CodeTable, Companion, CompanionId, DataReference, ForceError,
     FunctionCode, FunctionPlace, Image, ImageContents, Kallsyms, Machine, MissingUnits,
     NamedCompanion, NamingDepth, NotAnImage, RecordedIdentities, ReferenceWay, Rejection,
-    SupplementaryLink, Svma, check_whole, content_hash, is_perf_map, stamped_kallsyms,
+    SupplementaryLink, Svma, check_whole, content_hash, is_jitdump, is_perf_map, stamped_kallsyms,
     without_parameters,
 };
 pub use perftab_names::{FileId, FunctionId, Status};

@@ -99,3 +99,20 @@ scene("a25 perftab view unwinds with the files of its machine, also those that s
   await eventually(async () => assert.deepEqual(ofProgram(await tab.functions()), expected));
   await tab.close();
 });
+
+scene("a25 parts of files that travelled in a recording unwind and name its stacks", async () => {
+  const own = parts.compile(["embedded", "tides"]);
+  const options = ["-e", "cpu-clock:u", "-F", "1999", "--call-graph", "dwarf", "--embed", "unwind,symbols"];
+  const recording = parts.record("embedded.perf.data", options, [own, "40"]);
+  const tab = await Tab.open(pathToFileURL(html).href, { browser: "own", offline: true });
+  await tab.drop(recording);
+  await tab.opened();
+  const { functions } = parts.json("report", recording, "--json", "--no-local");
+  const expected = named(functions);
+  assert.ok(
+    expected.some((row) => /^main tides /.test(row)),
+    expected.join("\n"),
+  );
+  await eventually(async () => assert.deepEqual(named(await tab.functions()), expected));
+  await tab.close();
+});

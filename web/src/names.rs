@@ -13,6 +13,7 @@ use perftab_crossing::names::{
     Answered, Asked, Identified, Insisted, NO_OFFSET, get, read_columns, refused,
 };
 use perftab_crossing::{from_js, to_js};
+use perftab_perfdata::format::perftab_section::EmbeddedFile;
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
@@ -112,6 +113,19 @@ impl Session {
             self.0.take_data(DsoId(dso), &addresses.to_vec(), &answer);
         }
         Ok(())
+    }
+
+    /// Files that travelled in the recording, to be offered like those that are given. There are none the second time.
+    #[wasm_bindgen(
+        js_name = takeEmbeddedFiles,
+        unchecked_return_type = "{ name: string; bytes: Uint8Array<ArrayBuffer> }[]"
+    )]
+    pub fn take_embedded_files(&mut self) -> Vec<Object> {
+        let object = |file: EmbeddedFile| {
+            let bytes = Uint8Array::from(&*file.bytes);
+            columns::object(&[("name", file.shown_name().into()), ("bytes", bytes.into())])
+        };
+        self.0.take_embedded_files().into_iter().map(object).collect()
     }
 
     /// Whether samples have copies of their stacks.

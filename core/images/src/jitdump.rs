@@ -65,7 +65,7 @@ const MAX_NAME: u64 = 16 << 10;
 const BLOCK: u64 = 256 << 10;
 
 /// True if a file that begins with these bytes is a jitdump.
-pub(super) fn is_jitdump(start: &[u8]) -> bool {
+pub fn is_jitdump(start: &[u8]) -> bool {
     byte_order(start).is_some()
 }
 

@@ -57,6 +57,7 @@ use perftab_export::script_fields::{self, Layout};
 use perftab_images::{CodeTable, Images, RecordedIdentities};
 use perftab_names::{Ledger, MatchedSymbols, Symbols};
 use perftab_perfdata::error::{Warning, WarningKind};
+use perftab_perfdata::format::perftab_section::EmbeddedFile;
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::{Ingested, RecordCompression};
 use perftab_profile::{DsoId, EmbeddedSymbols, Profile};
@@ -144,6 +145,8 @@ pub struct Session {
     vouched: Set<DsoId>,
     /// Symbols that travelled in the recording, where there may be more frames for them.
     embedded: Vec<MatchedSymbols>,
+    /// Files that travelled in the recording, until a host takes them.
+    embedded_files: Vec<EmbeddedFile>,
     /// DSOs that branches are in or lead to.
     in_branches: Set<DsoId>,
     /// Branches that blocks of functions are asked of, once somebody has read them.
@@ -176,8 +179,15 @@ pub struct Session {
 
 impl Session {
     fn new(ingested: Ingested, mut format: FormatInfo) -> Self {
-        let Ingested { profile, dumps, warnings, symbols: embedded, perf_maps, compression } =
-            ingested;
+        let Ingested {
+            profile,
+            dumps,
+            warnings,
+            symbols: embedded,
+            perf_maps,
+            embedded_files,
+            compression,
+        } = ingested;
         if compression == RecordCompression::Zstd {
             format.compression = "zstd";
         }
@@ -207,6 +217,7 @@ impl Session {
             images: None,
             vouched: Set::new(),
             embedded: Vec::new(),
+            embedded_files,
             in_branches: Set::new(),
             kept_branches: None,
             code_tables: Vec::new(),
@@ -235,6 +246,16 @@ impl Session {
     /// came of it.
     pub fn note_attempt(&mut self, dso: DsoId, what: &str, outcome: &str) {
         self.ledger.note(dso, what, outcome);
+    }
+
+    /// Files that travelled in the recording: a host offers them like those that it is given.
+    pub fn embedded_files(&self) -> &[EmbeddedFile] {
+        &self.embedded_files
+    }
+
+    /// The same for a host that keeps them itself. There are none the second time.
+    pub fn take_embedded_files(&mut self) -> Vec<EmbeddedFile> {
+        std::mem::take(&mut self.embedded_files)
     }
 
     /// The host of the recording sees that these files did not change while it was made, so that

@@ -119,6 +119,7 @@ impl Session {
             images: None,
             vouched: Set::new(),
             embedded: Vec::new(),
+            embedded_files: Vec::new(),
             in_branches: Set::new(),
             kept_branches: None,
             code_tables: Vec::new(),

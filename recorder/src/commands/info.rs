@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use perftab_core::session::{DsoRow, ProfileInfo};
 use perftab_core::{EventGroup, NamingDepth};
+use perftab_perfdata::format::perftab_section::EmbeddedFile;
 
 use super::share::keeps;
 use super::{finish, read_named};
@@ -22,14 +23,18 @@ pub fn run(args: &InfoArgs) -> anyhow::Result<Outcome> {
         serde_json::to_writer(&mut results, &info).map_err(io::Error::from)?;
         writeln!(results)?;
     } else {
-        write_facts(&mut results, &info)?;
+        write_facts(&mut results, &info, session.embedded_files())?;
         write_dsos(&mut results, &info.dsos)?;
     }
     results.flush()?;
     Ok(finish(&session))
 }
 
-fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
+fn write_facts(
+    results: &mut Results,
+    info: &ProfileInfo,
+    embedded: &[EmbeddedFile],
+) -> io::Result<()> {
     let host = &info.host;
     let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     let mut fact = |name: &str, value: &str| writeln!(results, "{name:<11} {}", printable(value));
@@ -100,6 +105,11 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
     if info.aux.records > 0 {
         let (records, bytes) = (grouped(info.aux.records), grouped(info.aux.bytes));
         fact("AUX data", &format!("{records} pieces, {bytes} bytes, passed over"))?;
+    }
+    if !embedded.is_empty() {
+        let files = counted(embedded.len() as u64, "file", "files");
+        let bytes: usize = embedded.iter().map(|file| file.bytes.len()).sum();
+        fact("Embedded", &format!("{files}, {} before packing", size(bytes as u64)))?;
     }
     let records = info.records.sorted().into_iter();
     let records = records.map(|(name, count)| format!("{name} {}", grouped(*count)));

@@ -29,12 +29,13 @@ use crate::output;
 const PROCESSES_MAX: usize = 1024;
 
 /// A file that a process may have written.
-struct Candidate {
+pub struct Candidate {
     pid: u32,
     /// As it calls itself.
     own_pid: u32,
     path: PathBuf,
-    file: File,
+    /// Open.
+    pub file: File,
 }
 
 /// Gives the session what processes say of their code. `written` is when the recording was written last.
@@ -59,23 +60,21 @@ pub fn find(wanted: &CodeWanted, written: Option<SystemTime>) -> Vec<(CodeTable,
         table.pid = Some(pid);
         Some((table, file))
     };
-    jitdumps(wanted).into_iter().chain(perf_maps(wanted, written)).filter_map(table).collect()
+    let jitdumps = wanted.jitdumps.iter().take(PROCESSES_MAX).filter_map(jitdump);
+    jitdumps.chain(perf_maps(wanted, written)).filter_map(table).collect()
 }
 
-/// Jitdumps that were mapped.
-fn jitdumps(wanted: &CodeWanted) -> Vec<Candidate> {
-    let found = wanted.jitdumps.iter().take(PROCESSES_MAX).filter_map(|jitdump| {
-        let RecordedJitdump { pid, ref path, inode } = *jitdump;
-        // What a stranger's recording has for a path may be none.
-        let own_pid = pid_of_jitdump(path)?;
-        let below_root = Path::new(path).strip_prefix("/").ok()?;
-        let is_it = |file: &File| file.metadata().is_ok_and(|it| it.ino() == inode);
-        let (path, file) = open_below_root(pid, below_root)
-            .filter(|(_, file)| is_it(file))
-            .or_else(|| Some((path.into(), open_itself(Path::new(path)).filter(is_it)?)))?;
-        Some(Candidate { pid, own_pid, path, file })
-    });
-    found.collect()
+/// A jitdump that was mapped.
+pub fn jitdump(mapped: &RecordedJitdump) -> Option<Candidate> {
+    let RecordedJitdump { pid, ref path, inode } = *mapped;
+    // What a stranger's recording has for a path may be none.
+    let own_pid = pid_of_jitdump(path)?;
+    let below_root = Path::new(path).strip_prefix("/").ok()?;
+    let is_it = |file: &File| file.metadata().is_ok_and(|it| it.ino() == inode);
+    let (path, file) = open_below_root(pid, below_root)
+        .filter(|(_, file)| is_it(file))
+        .or_else(|| Some((path.into(), open_itself(Path::new(path)).filter(is_it)?)))?;
+    Some(Candidate { pid, own_pid, path, file })
 }
 
 /// Perf maps by the numbers of processes.

@@ -3,15 +3,16 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Deref;
-
 use std::path::Path;
+use std::sync::Arc;
 
 use perftab_core::session::{MadeCodePlace, Session};
 use perftab_core::{
     DataReference, DsoId, FunctionCode, HotPlace, PlaceTexts, Svma, without_parameters,
 };
 use perftab_listing::instructions::{self, Instruction};
-use perftab_perfdata::decode::ByteSource;
+use perftab_perfdata::decode::{ByteSource, SliceSource};
+use perftab_perfdata::format::perftab_section::EmbeddedFile;
 
 use crate::file_source::FileSource;
 use crate::images::local::open_regular;
@@ -100,11 +101,15 @@ impl Instructions {
         Some(Self::of(dso, session.function_code(dso, address)?))
     }
 
-    /// Those that a process made and wrote into its jitdump, which has to be where it was read.
+    /// Those that a process made and wrote into its jitdump, which has to be in the recording or where it was read.
     pub fn made(session: &Session, dso: DsoId, address: u64) -> Option<Self> {
         let MadeCodePlace { file, machine, bytes, made_at, .. } =
             session.made_code(dso, address)?;
-        let source = FileSource::new(open_regular(Path::new(&file))?).ok()?;
+        let is_it = |embedded: &&EmbeddedFile| embedded.shown_name() == file;
+        let source: Box<dyn ByteSource> = match session.embedded_files().iter().find(is_it) {
+            Some(embedded) => Box::new(SliceSource::new(Arc::clone(&embedded.bytes))),
+            None => Box::new(FileSource::new(open_regular(Path::new(&file))?).ok()?),
+        };
         let start = bytes.start;
         let bytes = source.read_vec(start, bytes.end - start).ok()?;
         Some(Self::of(dso, FunctionCode { machine, start, start_in_file: made_at, bytes }))

@@ -6,12 +6,14 @@ use std::time::Instant;
 
 use anyhow::Result;
 use perftab_perfdata::format::feature::Feature;
-use perftab_perfdata::format::perftab_section::{PerfMap, PerftabSection, RecorderState};
+use perftab_perfdata::format::perftab_section::{PerftabSection, RecorderState};
 use perftab_perfdata::format::write::{CpuMode, EventDescription};
 use perftab_perfdata::format::{perftab_section, write};
 
 use super::clock::Clock;
 use super::counters::Counters;
+use super::embed::hit_files::{self, Added};
+use super::embed::{self, EmbedKind, ProcessCode, SumOfCode};
 use super::explain;
 use super::host;
 use super::identify::{BUDGET, Identified, Identifier};
@@ -20,7 +22,6 @@ use super::mapped_files::changed_since;
 use super::options::{BuildIdTable, OffCpu, Plan};
 use super::output_options::OutputPlan;
 use super::part::{Destination, Part};
-use super::perf_maps;
 use super::recording_file::{FileEnd, LeftOut, is_full};
 use super::recording_stream;
 use super::session::{Ending, Session};
@@ -69,14 +70,27 @@ impl Session {
             BuildIdTable::Written => changed_since(self.clock.read_at(), &self.part.tally),
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => BTreeSet::new(),
         };
-        let perf_maps = perf_maps::of_processes(&self.part.tally.run_times(), self.clock.read_at());
-        let of_code: Vec<u64> = perf_maps.iter().map(|map| map.text.len() as u64).collect();
-        let end = self.file_end(&identified, RecorderState::Ended, perf_maps);
-        let Self { part, kernel, counters, parts, lost_before, is_quiet, .. } = self;
+        let code = self.code_of_processes();
+        let of_code = code.sum();
+        let end = self.file_end(&identified, RecorderState::Ended, code);
+        let Self { part, kernel, counters, parts, lost_before, is_quiet, embed, .. } = self;
         let Part { to, tally, failure, .. } = part;
         let lost = tally.lost();
         let is_stream = matches!(to, Destination::Stream(_));
-        let (size, left_out) = to.finish(end)?;
+        let (mut size, left_out) = to.finish(end)?;
+        let hit_files = match failure.is_none() && !matches!(ending, Ending::WriteFailed(_)) {
+            true => embed::parts_of_files(&embed),
+            false => Vec::new(),
+        };
+        let added = match hit_files.is_empty() {
+            true => Added::default(),
+            // Without them it is as whole as any other recording.
+            false => hit_files::add(&path, &hit_files).unwrap_or_else(|error| {
+                output::failure(&error);
+                Added::default()
+            }),
+        };
+        size += added.growth;
         if let Some(mut parts) = parts {
             parts.remove_oldest();
         }
@@ -104,13 +118,7 @@ impl Session {
             return Ok(RecordingOutcome::UntilFull);
         }
         if !is_quiet {
-            if !of_code.is_empty() && !is_stream {
-                notice(format_args!(
-                    "it contains the perf maps of {}, {} before packing",
-                    output::counted(of_code.len() as u64, "process", "processes"),
-                    output::size(of_code.iter().sum())
-                ));
-            }
+            say_what_is_embedded(&of_code, added);
             let size = output::size(size);
             let next = match is_stream {
                 true => String::new(),
@@ -139,12 +147,21 @@ impl Session {
         Ok(if has_losses { RecordingOutcome::WithLosses } else { RecordingOutcome::All })
     }
 
+    /// What sampled processes say of the code that they made, if it is wanted.
+    pub(super) fn code_of_processes(&self) -> ProcessCode {
+        let tally = &self.part.tally;
+        match self.embed.contains(&EmbedKind::Jit) && self.part.to.has_section() {
+            true => ProcessCode::read(&tally.run_times(), self.clock.read_at(), tally.jitdumps()),
+            false => ProcessCode::default(),
+        }
+    }
+
     /// What stands behind the records, as far as it is known by now.
     pub(super) fn file_end(
         &self,
         files: &Identified,
         recorder: RecorderState,
-        perf_maps: Vec<PerfMap>,
+        code: ProcessCode,
     ) -> FileEnd {
         let mut features = features_of_start(&self.counters, self.clock);
         features.push((Feature::TRACING_DATA, self.tracing_data.clone()));
@@ -157,13 +174,15 @@ impl Session {
         write::sample_time(&mut times, first, last);
         features.push((Feature::SAMPLE_TIME, times));
         let addresses = self.part.tally.kernel_addresses.iter().copied();
-        let of_kernel = self.kernel.as_ref().map(|kernel| kernel.functions_at(addresses));
+        let kernel = self.kernel.as_ref().filter(|_| self.embed.contains(&EmbedKind::Kernel));
+        let of_kernel = kernel.map(|kernel| kernel.functions_at(addresses));
         let section = PerftabSection {
             kernel: of_kernel.unwrap_or_default(),
             os_release: host::os_release(Path::new("/")),
             files: files.identities.clone(),
             sideband: self.counters.sideband.ids.clone(),
-            perf_maps,
+            perf_maps: code.perf_maps,
+            embedded: code.jitdumps,
             recorder,
         };
         features.retain(|(_, payload)| !payload.is_empty());
@@ -216,6 +235,31 @@ fn event_descriptions(counters: &Counters) -> Vec<u8> {
     let mut payload = Vec::new();
     write::event_desc(&mut payload, &descriptions);
     payload
+}
+
+fn say_what_is_embedded(of_code: &SumOfCode, added: Added) {
+    let SumOfCode { processes, size, too_large } = *of_code;
+    if processes > 0 {
+        notice(format_args!(
+            "it contains what {} of the code that they made, {} before packing",
+            output::counted(processes as u64, "process says", "processes say"),
+            output::size(size)
+        ));
+    }
+    if added.files > 0 {
+        notice(format_args!(
+            "it contains parts of {}, {} before packing",
+            output::counted(added.files as u64, "file", "files"),
+            output::size(added.size as u64)
+        ));
+    }
+    let without = too_large + added.left_out;
+    if without > 0 {
+        notice(format_args!(
+            "{} too large to be embedded; keep what they are, too",
+            output::counted(without as u64, "file was", "files were"),
+        ));
+    }
 }
 
 /// Files that changed while they were recorded, each once.

@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::cgroup;
 use super::control::ControlPlaces;
+use super::embed::{self, EmbedKind};
 use super::event_options::EventOptions;
 use super::events::{EventNames, EventSpec, Privilege};
 use super::host;
@@ -106,6 +107,15 @@ pub struct RecordArgs {
     /// All events in the kernel only, as with :k.
     #[arg(long, hide = true)]
     pub all_kernel: bool,
+    /// Embed kernel, jit, unwind, symbols, or none
+    #[arg(
+        long,
+        value_name = "KINDS",
+        value_delimiter = ',',
+        default_value = "kernel,jit",
+        hide_possible_values = true
+    )]
+    pub embed: Vec<EmbedKind>,
     /// Print only errors and warnings
     #[arg(short, long)]
     pub quiet: bool,
@@ -268,6 +278,8 @@ pub struct Plan {
     pub off_cpu: OffCpu,
     /// Ring of each CPU.
     pub ring: RingSize,
+    /// What travels in the recording.
+    pub embed: Vec<EmbedKind>,
     /// Where build-ids are written.
     pub build_ids: BuildIdTable,
     /// Where the recording goes.
@@ -299,6 +311,7 @@ impl Plan {
         let online_cpus = host::online_cpus()?;
         let mut notices = Vec::new();
         let rate = rate(args, &mut notices)?;
+        let embed = embed::checked(&args.embed, &output)?;
         let chains = call_chains(args)?;
         let mut events = EventNames { root: Path::new("/") }.parse_options(&args.events.0)?;
         if args.frequency.is_some() || args.count.is_some() {
@@ -324,6 +337,7 @@ impl Plan {
                 }
                 None => RingSize { bytes: default_ring(rate, chains), origin: RingOrigin::Default },
             },
+            embed,
             build_ids: build_ids(args, PerfConfig::of_user().record_build_ids()),
             packing: args.to.compression_level.filter(|&level| level > 0).map(PackingLevel),
             duration: args.duration,

@@ -58,6 +58,11 @@ impl Destination {
         }
     }
 
+    /// Whether perftab's own section has a place there.
+    pub fn has_section(&self) -> bool {
+        matches!(self, Self::File(_))
+    }
+
     /// [`RecordingFile::acknowledge`].
     pub fn acknowledge(&mut self) {
         if let Self::File(file) = self {

@@ -20,7 +20,6 @@ use super::identify::Identifier;
 use super::options::Plan;
 use super::output_options::{Rotation, SwitchAt};
 use super::part::{Destination, Part};
-use super::perf_maps;
 use super::recording_file::{EventHead, RecordingFile};
 use super::session::Session;
 use super::tasks::RunningTasks;
@@ -171,7 +170,7 @@ impl Session {
         let present = std::mem::replace(&mut self.part, part);
         self.write_late_losses();
         let identified = self.identifier.as_mut().map(Identifier::so_far).unwrap_or_default();
-        let of_code = perf_maps::of_processes(&self.part.tally.run_times(), self.clock.read_at());
+        let of_code = self.code_of_processes();
         let end = self.file_end(&identified, RecorderState::Ended, of_code);
         let Part { to, tally, failure, .. } = std::mem::replace(&mut self.part, present);
         let lost = tally.lost() + tally.lost_sideband;

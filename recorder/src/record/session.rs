@@ -17,6 +17,7 @@ use super::clock::Clock;
 use super::command::StoppedCommand;
 use super::control::{Control, Request};
 use super::counters::Counters;
+use super::embed::{EmbedKind, ProcessCode};
 use super::events;
 use super::finish::features_of_start;
 use super::flight::Flight;
@@ -74,6 +75,8 @@ pub struct Session {
     /// `None` if the kernel is not recorded.
     pub(super) kernel: Option<RunningKernel>,
     pub(super) tasks: RunningTasks,
+    /// What travels in the recording.
+    pub(super) embed: Vec<EmbedKind>,
     /// Where build-ids are written.
     pub(super) build_ids: BuildIdTable,
     /// When the recording began.
@@ -133,6 +136,7 @@ impl Session {
                 KeptSamples::Latest => Some(Flight::new(&plan.triggers)),
             },
             tasks: RunningTasks::new(trailer, plan.chains.described_mappings()),
+            embed: plan.embed.clone(),
             build_ids: plan.build_ids,
             clock,
             identifier,
@@ -349,7 +353,7 @@ impl Session {
         if self.part.records == RecordsSince::None && identified == self.part.identified {
             return false;
         }
-        let end = self.file_end(&identified, RecorderState::AtWork, Vec::new());
+        let end = self.file_end(&identified, RecorderState::AtWork, ProcessCode::default());
         let is_placed = self.part.to.checkpoint(end);
         if is_placed {
             (self.part.records, self.part.identified) = (RecordsSince::None, identified);

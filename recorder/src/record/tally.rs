@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use perftab_core::pid_of_jitdump;
+use perftab_core::session::RecordedJitdump;
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
 use perftab_perfdata::format::attr::sample_type;
@@ -18,6 +20,8 @@ use perftab_perfdata::format::write::{CpuMode, SampleIdTrailer};
 
 /// More distinct addresses than functions of any kernel; beyond it no more are collected.
 const KERNEL_ADDRESSES_MAX: usize = 1 << 20;
+/// As many as processes may have.
+const JITDUMPS_MAX: usize = 1 << 16;
 /// Executable memory without a file, as MMAP2 records name it.
 const MEMORY: [&[u8]; 3] = [b"//anon", b"/memfd:", b"[anon"];
 /// Offsets in an MMAP2 record: process, address, size of the build-id, build-id, name.
@@ -64,6 +68,8 @@ pub struct Tally {
     // The same for files without an id, from device and inode on.
     without_id: HashSet<Box<[u8]>>,
     new_without_id: Vec<FileWithoutId>,
+    /// By process and path.
+    jitdumps: BTreeMap<(u32, String), u64>,
 }
 
 /// A file that was mapped executable without an id.
@@ -235,6 +241,9 @@ impl Tally {
         let Some(end) = name.iter().position(|byte| *byte == 0) else { return };
         // Protection and flags stand in between, which do not matter here.
         let key = &record[MMAP2_ID_SIZE..MMAP2_NAME + end];
+        if name[..end].ends_with(b".dump") && self.jitdump(record, key) {
+            return;
+        }
         if misc & misc::MMAP_BUILD_ID != 0 {
             if !self.mapped.contains(key) {
                 self.mapped.insert(key.into());
@@ -247,6 +256,20 @@ impl Tally {
             let time = self.trailer.and_then(|trailer| trailer.time_of(record)).unwrap_or(0);
             self.new_without_id.extend(file_without_id(key, time));
         }
+    }
+
+    /// A process maps its own so that the recording tells of it; true if it is one. What it is says its content, which
+    /// grows meanwhile.
+    fn jitdump(&mut self, record: &[u8], key: &[u8]) -> bool {
+        if let (Some(pid), Some(file)) = (u32_at(record, MMAP2_PID), file_without_id(key, 0))
+            && let Ok(path) = String::from_utf8(file.path)
+            && pid_of_jitdump(&path).is_some()
+            && self.jitdumps.len() < JITDUMPS_MAX
+        {
+            self.jitdumps.insert((pid, path), file.inode.inode);
+            return true;
+        }
+        false
     }
 
     /// A child has the memory of its parent.
@@ -270,6 +293,16 @@ impl Tally {
     /// Processes that were sampled and have executable memory without a file.
     pub fn run_times(&self) -> BTreeSet<u32> {
         self.run_times.iter().copied().filter(|pid| self.sampled.contains(pid)).collect()
+    }
+
+    /// Jitdumps of processes that were sampled.
+    pub fn jitdumps(&self) -> impl Iterator<Item = RecordedJitdump> {
+        let sampled = self.jitdumps.iter().filter(|((pid, _), _)| self.sampled.contains(pid));
+        sampled.map(|((pid, path), &inode)| RecordedJitdump {
+            pid: *pid,
+            path: path.clone(),
+            inode,
+        })
     }
 
     /// Files that were mapped without an id for the first time since this was last asked.

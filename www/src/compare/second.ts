@@ -1,7 +1,7 @@
 // The second profile: opened beside the first, with names from the same files and the same servers.
 
 import { batch, computed, effect, untracked } from "@preact/signals";
-import { admitAgain, refreshNames } from "../ledger/admit.ts";
+import { admitKnown, refreshNames } from "../ledger/admit.ts";
 import { askServer, isFetchable, serversFor } from "../ledger/debuginfod.ts";
 import { servers } from "../ledger/servers.ts";
 import { describeFailure } from "../open/failure.ts";
@@ -87,7 +87,7 @@ async function compareWith(name: string, bytes: number | null, open: OpenSecond)
     step(() => {
       comparison.value = { ...DEFAULT_COMPARISON, with: "second" };
     });
-    await admitAgain();
+    await admitKnown();
     await fetchForSecond(servers.peek().filter(({ kind }) => kind === "this-machine"));
   } catch (error) {
     if (error instanceof SessionError) {

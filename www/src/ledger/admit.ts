@@ -64,14 +64,19 @@ export async function admitFiles(files: readonly File[]): Promise<void> {
   }
 }
 
-/** Offers what was dropped before to a profile that has just opened; what it cannot use was not meant for it. */
-export async function admitAgain(): Promise<void> {
+/** Offers what travelled in a profile that has just opened, and what was dropped before; what it cannot use was not meant for it. */
+export async function admitKnown(): Promise<void> {
   const present = session.peek();
-  if (present === null || held.length === 0) {
+  if (present === null) {
     return;
   }
   try {
-    await offer(present, held);
+    const hasMore = await runTask("Reading embedded files", (options) => present.call("admitEmbedded", {}, options));
+    if (held.length > 0) {
+      await offer(present, held);
+    } else if (hasMore) {
+      await refreshNames();
+    }
   } catch (error) {
     if (error instanceof Cancelled) {
       await refreshNames();

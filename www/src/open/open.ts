@@ -7,7 +7,7 @@ import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { Facts, ProfileInfo, SessionFailure, Trusted } from "../session/types.ts";
 import { firstPicture } from "./first_picture.ts";
 import { GrowingProfile } from "./growing.ts";
-import { admitAgain, admitFiles, showFacts } from "../ledger/admit.ts";
+import { admitKnown, admitFiles, showFacts } from "../ledger/admit.ts";
 import { cancelAll, fetchUnasked } from "../ledger/debuginfod.ts";
 import { forgetSecond } from "../compare/second.ts";
 import type { Origin, Phase } from "../state/app.ts";
@@ -255,7 +255,7 @@ async function open(wanted: OpenRequest, again: Again): Promise<void> {
     if (wanted.state === null && shown !== null && shown.zoom.length > 0) {
       await zoomInto(shown.zoom);
     }
-    await admitAgain();
+    await admitKnown();
     await admitWaiting();
     const mine = opened.peek();
     await firstPicture(need());

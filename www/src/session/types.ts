@@ -274,6 +274,8 @@ interface HostProtocol {
   /** Changes whenever names do; ids of call nodes are of one generation. */
   generation: { args: Record<string, never>; result: number };
   admit: { args: { files: File[] }; result: DropReport };
+  /** Offers what travelled in the recordings that are open; false if there is nothing, or it was offered before. */
+  admitEmbedded: { args: Record<string, never>; result: boolean };
   /** Names one DSO from a file that is not the one that ran. */
   force: { args: { dso: number; file: File }; result: ForceOutcome };
   /** Names what has no identity by what `perftab view` has at its paths: the DSOs that it named, by force. */

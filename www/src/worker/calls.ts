@@ -135,6 +135,7 @@ export class Calls {
     },
     generation: () => this.generation,
     admit: ({ files }, { slices }) => admit(this.#openSides, files, slices),
+    admitEmbedded: (_, { slices }) => this.#admitEmbedded(slices),
     force: async ({ dso, file }, { slices }) => {
       const side = this.#sideOf(this.#open);
       const outcome = await side.force(dso, { name: file.name, bytes: file }, slices);
@@ -294,6 +295,21 @@ export class Calls {
       close(session);
       throw error;
     }
+  }
+
+  /** Offers what travelled in each recording to its own session; whether there was anything. */
+  async #admitEmbedded(slices: Slices): Promise<boolean> {
+    let hasAny = false;
+    for (const session of this.#openSessions) {
+      const files = session.takeEmbeddedFiles().map(({ name, bytes }) => ({ name, bytes: new Blob([bytes]) }));
+      if (files.length > 0) {
+        hasAny = true;
+        const side = this.#sideOf(session);
+        await side.offer(files, slices);
+        side.askNames();
+      }
+    }
+    return hasAny;
   }
 
   /** What two read at once of one session would have the same numbers. */

@@ -43,6 +43,11 @@
 //!                                  body of kind 6, the perf map of a process
 //!                                   0  u32     pid, as recorded
 //!                                   4  to the end, lines of the file
+//!
+//!                                  body of kind 7, an embedded file
+//!                                   0  u16     length of the name
+//!                                   2  name of the file, not terminated
+//!                                   .  to the end, its bytes
 //! ```
 //!
 //! Files of kind 3 are those whose MMAP2 records have no build-id: the kernel could not read it, or
@@ -58,6 +63,10 @@
 //! Kind 6 is what a process says of the code that it made, as it was when the recording ended: one entry
 //! for each process that was sampled and has such a file, with at most 64 MB in all.
 //!
+//! Kind 7 are files that a reader treats as if somebody had given them beside the recording: their build-ids decide. One is
+//! the jitdump of a process, with the pid in its header as recorded; or a part of an ELF file, which has the headers of the
+//! whole, so that sections that are left out are of type NOBITS, as in a debug file.
+//!
 //! An entry of kind 4 says that the recorder had not ended when this was written: it was killed.
 //!
 //! Symbols are ascending by address. Where the kernel lists several names for one address, the
@@ -65,8 +74,10 @@
 
 use std::fmt;
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 use super::build_id::BuildId;
+use crate::text::printable;
 
 /// First bytes of the section.
 pub const MAGIC: [u8; 8] = *b"perftab\0";
@@ -81,8 +92,11 @@ const KIND_MAPPED_FILES: u32 = 3;
 const KIND_AT_WORK: u32 = 4;
 const KIND_SIDEBAND: u32 = 5;
 const KIND_PERF_MAP: u32 = 6;
+const KIND_FILE: u32 = 7;
 /// Processes in a recording that say something of their code.
 const PERF_MAPS_MAX: usize = 1 << 16;
+/// Embedded files in a recording.
+const FILES_MAX: usize = 1 << 16;
 const IDENTITY_CONTENT: u8 = 3;
 /// Bytes of an entry of kind 3.
 const MAPPED_FILE_SIZE: usize = 48;
@@ -136,6 +150,8 @@ pub struct PerftabSection {
     pub sideband: Vec<u64>,
     /// What processes say of the code that they made.
     pub perf_maps: Vec<PerfMap>,
+    /// Files that travel with the recording.
+    pub embedded: Vec<EmbeddedFile>,
     /// Whether the recorder had ended.
     pub recorder: RecorderState,
 }
@@ -147,6 +163,34 @@ pub struct PerfMap {
     pub pid: u32,
     /// Whole lines of its `perf-PID.map`.
     pub text: Vec<u8>,
+}
+
+/// A file that travels with the recording. Nothing says that it is of a DSO but what is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmbeddedFile {
+    /// For humans.
+    pub name: String,
+    /// What is in it.
+    pub bytes: Arc<[u8]>,
+}
+
+impl EmbeddedFile {
+    fn encode(&self) -> Vec<u8> {
+        let name = cut(&self.name, usize::from(u16::MAX));
+        let length = (name.len() as u16).to_le_bytes();
+        [&length, name.as_bytes(), &self.bytes].concat()
+    }
+
+    fn decode(mut body: Bytes<'_>) -> Option<Self> {
+        let length = body.u16()?;
+        let name = text(body.take(usize::from(length))?);
+        Some(Self { name, bytes: body.0.into() })
+    }
+
+    /// What it is called where files from elsewhere are, too.
+    pub fn shown_name(&self) -> String {
+        format!("{} in the recording", printable(&self.name))
+    }
 }
 
 /// Whether the recorder had ended when it wrote the section.
@@ -328,6 +372,9 @@ pub fn encode(section: &PerftabSection) -> Vec<u8> {
     for map in &section.perf_maps {
         add_entry(&mut entries, KIND_PERF_MAP, &[&map.pid.to_le_bytes(), &map.text[..]].concat());
     }
+    for file in &section.embedded {
+        add_entry(&mut entries, KIND_FILE, &file.encode());
+    }
     if section.recorder == RecorderState::AtWork {
         add_entry(&mut entries, KIND_AT_WORK, &[]);
     }
@@ -445,6 +492,9 @@ fn decode_entries(mut bytes: Bytes<'_>) -> Option<PerftabSection> {
                 let mut map = Bytes(body);
                 section.perf_maps.push(PerfMap { pid: map.u32()?, text: map.0.to_vec() });
             }
+            KIND_FILE if section.embedded.len() < FILES_MAX => {
+                section.embedded.push(EmbeddedFile::decode(Bytes(body))?);
+            }
             KIND_AT_WORK => section.recorder = RecorderState::AtWork,
             _ => {}
         }
@@ -507,144 +557,4 @@ impl<'a> Bytes<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HEADER_SIZE: usize = 24;
-
-    fn example() -> PerftabSection {
-        let symbol = |address, size, name: &str| KernelSymbol { address, size, name: name.into() };
-        let kernel = vec![
-            KernelSymbols {
-                image: KernelImage::Kernel,
-                build_id: BuildId::new(&[0xab; 20]).unwrap(),
-                name: "[kernel.kallsyms]".into(),
-                symbols: vec![
-                    symbol(0xffff_ffff_8100_0000, 0x40, "_text"),
-                    symbol(0xffff_ffff_8100_0040, 0x400, "do_syscall_64"),
-                ],
-            },
-            KernelSymbols {
-                image: KernelImage::Module,
-                build_id: BuildId::new(&[0xcd; 16]).unwrap(),
-                name: "ext4".into(),
-                symbols: vec![symbol(0xffff_ffff_c000_0000, 0x10, "ext4_file_read_iter")],
-            },
-        ];
-        let os_release = OsRelease {
-            id: "debian".into(),
-            version_id: "12".into(),
-            name: "Debian GNU/Linux".into(),
-            ..OsRelease::default()
-        };
-        let file = |inode, identity| MappedFile {
-            inode: InodeKey { major: 8, minor: 1, inode, generation: 7 },
-            identity,
-        };
-        let files = vec![
-            file(5, FileIdentity::Gnu(BuildId::new(&[0xee; 8]).unwrap())),
-            file(6, FileIdentity::Content([0xcc; 16])),
-        ];
-        let recorder = RecorderState::AtWork;
-        let sideband = vec![7, 9];
-        let perf_maps = vec![PerfMap { pid: 4711, text: b"7f00 10 f\n".to_vec() }];
-        let os_release = Some(os_release);
-        PerftabSection { kernel, os_release, files, sideband, perf_maps, recorder }
-    }
-
-    #[test]
-    fn what_is_encoded_is_decoded() {
-        assert_eq!(decode(&encode(&example())), Ok(example()));
-        let nothing = PerftabSection::default();
-        assert_eq!(decode(&encode(&nothing)), Ok(nothing));
-    }
-
-    #[test]
-    fn symbols_keyed_by_no_id_are_passed_over() {
-        let mut entries = entries_of(&example());
-        entries[8 + 2] = 0;
-        let mut expected = example();
-        expected.kernel.remove(0);
-        assert_eq!(decode(&section_of(&entries)), Ok(expected));
-    }
-
-    /// The entries behind an uncompressed header.
-    fn section_of(entries: &[u8]) -> Vec<u8> {
-        let mut section = MAGIC.to_vec();
-        section.extend_from_slice(&VERSION.to_le_bytes());
-        section.extend_from_slice(&COMPRESSION_NONE.to_le_bytes());
-        section.extend_from_slice(&(entries.len() as u64).to_le_bytes());
-        section.extend_from_slice(entries);
-        section
-    }
-
-    fn entries_of(section: &PerftabSection) -> Vec<u8> {
-        let encoded = encode(section);
-        let size = u64::from_le_bytes(encoded[16..24].try_into().unwrap());
-        inflate(&encoded[HEADER_SIZE..], size).unwrap()
-    }
-
-    #[test]
-    fn unknown_entries_are_passed_over() {
-        let mut entries = vec![99, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5];
-        entries.extend_from_slice(&entries_of(&example()));
-        assert_eq!(decode(&section_of(&entries)), Ok(example()));
-    }
-
-    #[test]
-    fn unknown_keys_of_os_release_are_passed_over() {
-        let mut entries = Vec::new();
-        let lines = b"HOME_URL=https://x\nID=arch\nnothing\nNAME=Arch=Linux\n";
-        add_entry(&mut entries, KIND_OS_RELEASE, lines);
-        let read = decode(&section_of(&entries)).unwrap().os_release.unwrap();
-        assert_eq!((read.id.as_str(), read.name.as_str()), ("arch", "Arch=Linux"));
-        assert_eq!((read.version_id.as_str(), read.id_like.as_str()), ("", ""));
-    }
-
-    #[test]
-    fn foreign_newer_and_unknown_are_told_apart() {
-        let good = encode(&example());
-        let with = |at: usize, byte: u8| {
-            let mut bytes = good.clone();
-            bytes[at] = byte;
-            decode(&bytes)
-        };
-        assert_eq!(with(0, b'P'), Err(SectionError::NotOurs));
-        assert_eq!(with(8, 2), Err(SectionError::Version(2)));
-        assert_eq!(with(12, 7), Err(SectionError::Compression(7)));
-        assert_eq!(decode(b""), Err(SectionError::NotOurs));
-    }
-
-    #[test]
-    fn every_truncation_is_an_error() {
-        let good = encode(&example());
-        let plain = section_of(&entries_of(&example()));
-        for cut in 0..good.len() {
-            assert!(decode(&good[..cut]).is_err(), "compressed, cut at {cut}");
-        }
-        // Between two entries a plain section is whole again.
-        let whole = (0..plain.len()).filter(|cut| decode(&plain[..*cut]).is_ok()).count();
-        assert_eq!(whole, 7, "after the header, and after each entry but the last");
-    }
-
-    #[test]
-    fn every_flipped_byte_is_survived() {
-        let plain = section_of(&entries_of(&example()));
-        for at in 0..plain.len() {
-            for byte in [0, 1, 0x7f, 0xff] {
-                let mut bytes = plain.clone();
-                bytes[at] = byte;
-                let _ = decode(&bytes);
-            }
-        }
-    }
-
-    #[test]
-    fn a_deflate_bomb_is_refused_at_its_stated_size() {
-        let mut bomb = encode(&example());
-        let zeros = deflate(&vec![0; 1 << 20]).unwrap();
-        bomb.truncate(HEADER_SIZE);
-        bomb.extend_from_slice(&zeros);
-        assert_eq!(decode(&bomb), Err(SectionError::Damaged));
-    }
-}
+mod tests;

@@ -5,7 +5,8 @@ use perftab_perfdata::map::Map;
 use perftab_perfdata::decode::features::Features;
 use perftab_perfdata::error::WarningKind;
 use perftab_perfdata::format::perftab_section::{
-    self, FileIdentity, InodeKey, KernelImage, MappedFile, OsRelease, PerfMap, RecorderState,
+    self, EmbeddedFile, FileIdentity, InodeKey, KernelImage, MappedFile, OsRelease, PerfMap,
+    RecorderState,
 };
 use perftab_perfdata::text::printable;
 
@@ -24,6 +25,8 @@ pub(super) struct PerftabSectionData {
     pub files: Map<MappedFrom, Identity>,
     /// What processes say of the code that they made.
     pub perf_maps: Vec<PerfMap>,
+    /// Files that travel with the recording.
+    pub embedded: Vec<EmbeddedFile>,
 }
 
 impl PerftabSectionData {
@@ -42,6 +45,7 @@ impl PerftabSectionData {
                     distribution: section.os_release.and_then(distribution),
                     files: files(&section.files),
                     perf_maps: section.perf_maps,
+                    embedded: section.embedded,
                 }
             }
             Some(Err(error)) => {

@@ -48,7 +48,7 @@ use perftab_perfdata::decode::sample_tail::NO_STACK_DUMP;
 use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::header::{MAGIC_BIG, MAGIC_LITTLE};
-use perftab_perfdata::format::perftab_section::PerfMap;
+use perftab_perfdata::format::perftab_section::{EmbeddedFile, PerfMap};
 use perftab_perfdata::format::record::RecordType;
 use perftab_perfdata::text::printable;
 use reader::Reader;
@@ -100,6 +100,8 @@ pub struct Ingested {
     pub symbols: Vec<EmbeddedSymbols>,
     /// What processes say in it of the code that they made.
     pub perf_maps: Vec<PerfMap>,
+    /// Files that travel with it.
+    pub embedded_files: Vec<EmbeddedFile>,
     /// Whether records were compressed.
     pub compression: RecordCompression,
 }

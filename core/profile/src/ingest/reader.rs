@@ -601,7 +601,8 @@ impl Reader {
         profile.stacks.drop_index();
         profile.frames.drop_index();
         profile.mappings.settle();
-        let perf_maps = embedded.perf_maps;
-        Ingested { profile, dumps, warnings: warnings.finish(), symbols, perf_maps, compression }
+        let (perf_maps, embedded_files) = (embedded.perf_maps, embedded.embedded);
+        let warnings = warnings.finish();
+        Ingested { profile, dumps, warnings, symbols, perf_maps, embedded_files, compression }
     }
 }

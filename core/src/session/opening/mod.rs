@@ -180,8 +180,10 @@ impl Opening {
         };
         let (warnings, symbols) = (vec![self.part_read()], Vec::new());
         let compression = RecordCompression::None;
-        let (perf_maps, dumps) = (Vec::new(), KeptDumps::default());
-        let ingested = Ingested { profile, dumps, warnings, symbols, perf_maps, compression };
+        let (perf_maps, embedded_files) = (Vec::new(), Vec::new());
+        let dumps = KeptDumps::default();
+        let ingested =
+            Ingested { profile, dumps, warnings, symbols, perf_maps, embedded_files, compression };
         Some(Session::new(ingested, self.format.clone()))
     }
 

@@ -14,10 +14,12 @@ use std::fs;
 use std::iter;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use perftab_core::session::{OfferReport, OfferStep, Session, WantedDso};
 use perftab_core::{DsoId, DsoKind, ImageContents, Rejection};
+use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::BuildId;
 
 use super::candidates::Candidates;
@@ -76,6 +78,7 @@ pub fn name_frames_with(
     if let Some(machine) = &mut machine {
         search.offer_local(machine);
     }
+    search.offer_embedded();
     let written = recording.and_then(Recording::written);
     for &guesses in args.guesses() {
         search.session.guess_callers(guesses);
@@ -161,6 +164,15 @@ impl<'a> Search<'a> {
             looked_for: 0,
             asked_for: 0,
             newer_units: HashSet::new(),
+        }
+    }
+
+    /// Offers what travelled in the recording. Parts of files do not make up for whole ones, so those are looked for all
+    /// the same.
+    fn offer_embedded(&mut self) {
+        for file in self.session.embedded_files().to_vec() {
+            let source = Box::new(SliceSource::new(Arc::clone(&file.bytes)));
+            self.session.offer(&file.shown_name(), source).finish(self.session);
         }
     }
 

@@ -3,6 +3,7 @@
 //! What needs root, or a tool that is not installed, is skipped with a line that says so.
 
 mod control;
+mod embed;
 mod failures;
 mod identity;
 mod off_cpu;

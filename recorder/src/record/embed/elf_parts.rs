@@ -1,0 +1,153 @@
+//! Parts of an ELF file, as an ELF file of its own.
+//!
+//! It is what `eu-strip -f` makes of a debug file: all headers are those of the whole, and sections that are left out have
+//! the type NOBITS. So a reader finds its build-id, and where its code was mapped, as in the whole.
+
+use std::fs::File;
+
+use object::elf::{self, FileHeader32, FileHeader64, SectionHeader32, SectionHeader64};
+use object::pod::{Pod, bytes_of, bytes_of_slice};
+use object::read::elf::{FileHeader, SectionHeader};
+use object::read::{ReadCache, ReadRef};
+use object::{Endianness, U32, U64};
+
+/// A group of sections that are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElfPart {
+    /// Rules by which callers are found.
+    Unwind,
+    /// Symbol tables.
+    Symbols,
+}
+
+impl ElfPart {
+    fn sections(self) -> &'static [&'static [u8]] {
+        match self {
+            Self::Unwind => &[b".eh_frame", b".eh_frame_hdr", b".debug_frame"],
+            Self::Symbols => &[b".symtab", b".strtab", b".dynsym", b".dynstr", b".gnu_debugdata"],
+        }
+    }
+}
+
+/// What every part has: names of sections, and how the debug file is called.
+const ALWAYS: [&[u8]; 2] = [b".shstrtab", b".gnu_debuglink"];
+/// The build-id and a few more; longer notes are left out.
+const NOTES_MAX: u64 = 64 << 10;
+/// Enough for what any section needs that is kept.
+const ALIGNMENT: usize = 16;
+
+/// An ELF file, wherever it is.
+pub enum WholeElf {
+    /// On this machine.
+    File(File),
+    /// In no file: the vdso.
+    Memory(Vec<u8>),
+}
+
+impl WholeElf {
+    /// A file with these parts alone. `None` if this is no ELF file, has none of them, or there would be more than `most`
+    /// bytes.
+    pub fn parts(&self, kept: &[ElfPart], most: usize) -> Option<Vec<u8>> {
+        match self {
+            Self::File(file) => of_any_class(&ReadCache::new(file), kept, most),
+            Self::Memory(bytes) => of_any_class(&bytes[..], kept, most),
+        }
+    }
+}
+
+fn of_any_class<'data>(
+    data: impl ReadRef<'data>,
+    kept: &[ElfPart],
+    most: usize,
+) -> Option<Vec<u8>> {
+    match FileHeader64::<Endianness>::parse(data) {
+        Ok(header) => of(header, data, kept, most),
+        Err(_) => of(FileHeader32::<Endianness>::parse(data).ok()?, data, kept, most),
+    }
+}
+
+fn of<'data, H: Class, R: ReadRef<'data>>(
+    header: &'data H,
+    data: R,
+    kept: &[ElfPart],
+    most: usize,
+) -> Option<Vec<u8>> {
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, data).ok()?;
+    let sections = header.sections(endian, data).ok()?;
+    let segments_at = size_of::<H>();
+    let mut out = vec![0; segments_at];
+    out.extend_from_slice(bytes_of_slice(segments));
+    let mut headers = Vec::new();
+    let mut has_any = false;
+    for section in sections.iter() {
+        let name = sections.section_name(endian, section).unwrap_or_default();
+        let is_asked = kept.iter().any(|part| part.sections().contains(&name));
+        let is_note = section.sh_type(endian) == elf::SHT_NOTE;
+        let size: u64 = section.sh_size(endian).into();
+        let is_kept = is_asked || ALWAYS.contains(&name) || is_note && size <= NOTES_MAX;
+        let has_bytes = ![elf::SHT_NULL, elf::SHT_NOBITS].contains(&section.sh_type(endian));
+        headers.push(match (is_kept, has_bytes) {
+            (_, false) => *section,
+            (false, true) => H::without_bytes(section, endian),
+            (true, true) if size > most as u64 => return None,
+            (true, true) => {
+                let bytes = section.data(endian, data).ok()?;
+                out.resize(out.len().next_multiple_of(ALIGNMENT), 0);
+                if out.len() + bytes.len() > most {
+                    return None;
+                }
+                let offset = out.len();
+                out.extend_from_slice(bytes);
+                has_any |= is_asked;
+                H::placed(section, endian, offset)
+            }
+        });
+    }
+    out.resize(out.len().next_multiple_of(ALIGNMENT), 0);
+    let header = header.with_tables(endian, segments_at, out.len());
+    out[..segments_at].copy_from_slice(bytes_of(&header));
+    out.extend_from_slice(bytes_of_slice(&headers));
+    (has_any && out.len() <= most).then_some(out)
+}
+
+/// What is changed in headers, of files of 32 and of 64 bits.
+trait Class: FileHeader<Endian = Endianness, SectionHeader: Pod> + Pod {
+    /// The same with its tables at these offsets.
+    fn with_tables(&self, endian: Endianness, segments: usize, sections: usize) -> Self;
+    /// A section whose bytes are somewhere else.
+    fn placed(section: &Self::SectionHeader, endian: Endianness, at: usize) -> Self::SectionHeader;
+    /// A section whose bytes are left out.
+    fn without_bytes(section: &Self::SectionHeader, endian: Endianness) -> Self::SectionHeader;
+}
+
+impl Class for FileHeader64<Endianness> {
+    fn with_tables(&self, endian: Endianness, segments: usize, sections: usize) -> Self {
+        let at = |offset: usize| U64::new(endian, offset as u64);
+        Self { e_phoff: at(segments), e_shoff: at(sections), ..*self }
+    }
+
+    fn placed(section: &Self::SectionHeader, endian: Endianness, at: usize) -> Self::SectionHeader {
+        SectionHeader64 { sh_offset: U64::new(endian, at as u64), ..*section }
+    }
+
+    fn without_bytes(section: &Self::SectionHeader, endian: Endianness) -> Self::SectionHeader {
+        SectionHeader64 { sh_type: U32::new(endian, elf::SHT_NOBITS), ..*section }
+    }
+}
+
+impl Class for FileHeader32<Endianness> {
+    fn with_tables(&self, endian: Endianness, segments: usize, sections: usize) -> Self {
+        // No part is longer than a file of 32 bits may be.
+        let at = |offset: usize| U32::new(endian, offset as u32);
+        Self { e_phoff: at(segments), e_shoff: at(sections), ..*self }
+    }
+
+    fn placed(section: &Self::SectionHeader, endian: Endianness, at: usize) -> Self::SectionHeader {
+        SectionHeader32 { sh_offset: U32::new(endian, at as u32), ..*section }
+    }
+
+    fn without_bytes(section: &Self::SectionHeader, endian: Endianness) -> Self::SectionHeader {
+        SectionHeader32 { sh_type: U32::new(endian, elf::SHT_NOBITS), ..*section }
+    }
+}

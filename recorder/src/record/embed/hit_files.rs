@@ -1,0 +1,162 @@
+//! Parts of the files that samples hit, added to a recording that has ended: then it is known which these are.
+
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use perftab_core::DsoKind;
+use perftab_core::session::{Session, WantedDso};
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::format::BuildId;
+use perftab_perfdata::format::footer::Footer;
+use perftab_perfdata::format::perftab_section::{self, EmbeddedFile, PerftabSection};
+use rustix::fs::FallocateFlags;
+
+use super::elf_parts::{ElfPart, WholeElf};
+use crate::images::candidates::{Candidates, SoughtDso};
+use crate::images::local::{self, Holding, Places};
+use crate::late_ids::ThisMachine;
+use crate::record::own_vdso;
+use crate::recording::Recording;
+
+/// Bytes of all parts together, before packing.
+const MAX_SIZE: usize = 128 << 20;
+
+/// What was added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Of so many files.
+    pub files: usize,
+    /// Bytes before packing.
+    pub size: usize,
+    /// Bytes that the recording has more than before.
+    pub growth: u64,
+    /// Files that there was no room for.
+    pub left_out: usize,
+}
+
+/// Adds these parts of the files that the samples of a recording hit, most samples first.
+pub fn add(path: &Path, asked: &[ElfPart]) -> Result<Added> {
+    let recording = Recording::open(path)?;
+    let mut session = recording.read(ThisMachine::Asked)?;
+    let mut gathered = Gathered::new(&session, asked);
+    loop {
+        gathered.take_new(&mut session);
+        // Stacks that were copied lead to other files.
+        if !recording.unwind(&mut session)? {
+            break;
+        }
+    }
+    if !gathered.files.is_empty() {
+        let cannot = || format!("parts of files cannot be embedded in {}", path.display());
+        gathered.added.growth = add_files(path, gathered.files).with_context(cannot)?;
+    }
+    Ok(gathered.added)
+}
+
+/// Parts that were found so far.
+struct Gathered<'a> {
+    asked: &'a [ElfPart],
+    machine: Candidates,
+    seen: HashSet<BuildId>,
+    files: Vec<EmbeddedFile>,
+    added: Added,
+}
+
+impl<'a> Gathered<'a> {
+    fn new(session: &Session, asked: &'a [ElfPart]) -> Self {
+        let profile = session.profile();
+        let pids = profile.threads.processes.iter().map(|process| process.pid).collect();
+        let places = Places::of_this_machine(None);
+        let machine = Candidates::new(places, profile.host.os_release.as_deref(), pids);
+        let (seen, files) = (HashSet::new(), Vec::new());
+        Self { asked, machine, seen, files, added: Added::default() }
+    }
+
+    fn take_new(&mut self, session: &mut Session) {
+        for wanted in session.wanted() {
+            let is_of_process = matches!(wanted.kind, DsoKind::User | DsoKind::Vdso);
+            let Some(id) = wanted.build_id.filter(|_| is_of_process) else { continue };
+            if self.seen.insert(id)
+                && let Some(file) = self.find(&wanted, id, session)
+            {
+                self.take(&wanted, &file, session);
+            }
+        }
+    }
+
+    fn find(&mut self, wanted: &WantedDso, id: BuildId, session: &Session) -> Option<WholeElf> {
+        if wanted.kind == DsoKind::Vdso {
+            return own_vdso().map(WholeElf::Memory);
+        }
+        let listed_as = session.profile().dsos.get(wanted.dso).listed_as.as_deref();
+        let sought = SoughtDso { kind: wanted.kind, path: &wanted.path, listed_as, ids: vec![id] };
+        let found = local::open_matching(self.machine.executables(&sought), id, Holding::Code);
+        found.map(|it| WholeElf::File(it.file))
+    }
+
+    fn take(&mut self, wanted: &WantedDso, file: &WholeElf, session: &mut Session) {
+        let asked: Vec<ElfPart> =
+            self.asked.iter().copied().filter(|part| is_embedded(*part, &wanted.path)).collect();
+        let left = MAX_SIZE - self.added.size;
+        // Stacks go on through files of which no more than symbols are wanted.
+        if let Some(bytes) = file.parts(&[ElfPart::Unwind], MAX_SIZE) {
+            drop(session.admit(&wanted.path, Box::new(SliceSource::new(bytes))));
+        }
+        if asked.is_empty() {
+            return;
+        }
+        match file.parts(&asked, left) {
+            Some(bytes) => {
+                self.added.files += 1;
+                self.added.size += bytes.len();
+                self.files.push(EmbeddedFile { name: wanted.path.clone(), bytes: bytes.into() });
+            }
+            None => self.added.left_out += usize::from(left < MAX_SIZE),
+        }
+    }
+}
+
+/// Symbols of a distribution's files are to be had from its servers. Those of others are here alone.
+fn is_embedded(part: ElfPart, path: &str) -> bool {
+    const OF_DISTRIBUTION: [&str; 6] = ["/usr/", "/lib/", "/lib32/", "/lib64/", "/bin/", "/sbin/"];
+    let is_of_distribution = OF_DISTRIBUTION.iter().any(|folder| path.starts_with(folder))
+        && !path.starts_with("/usr/local/");
+    part == ElfPart::Unwind || !is_of_distribution
+}
+
+/// Writes the section anew, with these files. It is the last of the recording, so that nothing else is moved. Returns how
+/// many bytes that adds.
+fn add_files(path: &Path, files: Vec<EmbeddedFile>) -> Result<u64> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let end = file.metadata()?.len();
+    let (at, mut section) = section_of(&file, end)?;
+    section.embedded.extend(files);
+    let payload = perftab_section::encode(&section);
+    let bytes = [&payload[..], &Footer::of(&payload).encode()].concat();
+    let length = bytes.len() as u64;
+    // A disk that is full is better known before anything is written over.
+    match rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, at, length) {
+        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {}
+        Err(error) => return Err(io::Error::from(error).into()),
+    }
+    file.write_all_at(&bytes, at)?;
+    file.set_len(at + length)?;
+    Ok((at + length).saturating_sub(end))
+}
+
+/// Where the section begins, and what is in it.
+fn section_of(file: &File, end: u64) -> Result<(u64, PerftabSection)> {
+    let nothing = (end, PerftabSection::default());
+    let Some(footer_at) = end.checked_sub(Footer::SIZE) else { return Ok(nothing) };
+    let mut bytes = vec![0; Footer::SIZE as usize];
+    file.read_exact_at(&mut bytes, footer_at)?;
+    let Some(footer) = Footer::decode(&bytes) else { return Ok(nothing) };
+    let Some(at) = footer_at.checked_sub(footer.length) else { return Ok(nothing) };
+    let mut payload = vec![0; usize::try_from(footer.length)?];
+    file.read_exact_at(&mut payload, at)?;
+    Ok((at, footer.open(&payload)?))
+}
