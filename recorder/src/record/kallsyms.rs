@@ -31,8 +31,10 @@ pub struct KernelText {
 
 /// A function, and its module if it is of one.
 pub struct KernelFunction<'a> {
-    address: u64,
-    end: u64,
+    /// Where it begins.
+    pub address: u64,
+    /// One past the last of its bytes.
+    pub end: u64,
     name: &'a str,
     /// As /proc/modules names it.
     pub module: Option<&'a str>,

@@ -73,8 +73,15 @@ impl RunningKernel {
             let image = images.entry((name, build_id)).or_default();
             image.entry(function.address).or_insert(function);
         };
+        let mut addresses: Vec<u64> = addresses.into_iter().collect();
+        // Most functions are hit at many addresses, and found once.
+        addresses.sort_unstable();
+        let mut found = 0..0;
         for address in addresses {
-            if let Some(function) = self.symbols.function_at(address) {
+            if !found.contains(&address)
+                && let Some(function) = self.symbols.function_at(address)
+            {
+                found = function.address..function.end;
                 let id = match function.module {
                     Some(module) => of_start.get(module).copied(),
                     None => self.build_id,

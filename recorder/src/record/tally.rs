@@ -17,6 +17,7 @@ use perftab_perfdata::format::record::{
     CONTEXT_KERNEL, CONTEXT_MARKER_MIN, RECORD_HEADER_SIZE, RecordType, misc,
 };
 use perftab_perfdata::format::write::{CpuMode, SampleIdTrailer};
+use perftab_perfdata::map::Set;
 
 /// More distinct addresses than functions of any kernel; beyond it no more are collected.
 const KERNEL_ADDRESSES_MAX: usize = 1 << 20;
@@ -53,7 +54,7 @@ pub struct Tally {
     trailer: Option<SampleIdTrailer>,
     /// Addresses executed in the kernel; of return addresses also the byte before, which is
     /// where the call is.
-    pub kernel_addresses: HashSet<u64>,
+    pub kernel_addresses: Set<u64>,
     /// Whether the 64-bit vdso was mapped, and a vdso below 4 GiB, which is another file.
     pub vdso: VdsoSeen,
     /// Processes that were sampled, the last of them apart: most samples are of that.
@@ -423,7 +424,7 @@ mod tests {
         assert_eq!(tally.samples, 2);
         assert_eq!(tally.times, Some((10, 20)));
         let caller = 0xffff_ffff_8100_2000;
-        let expected = HashSet::from([kernel_ip, caller, caller - 1]);
+        let expected = Set::from_iter([kernel_ip, caller, caller - 1]);
         assert_eq!(tally.kernel_addresses, expected);
     }
 

@@ -381,7 +381,12 @@ pub fn encode(section: &PerftabSection) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&VERSION.to_le_bytes());
-    let deflated = deflate(&entries);
+    // What is written each second is soon written over.
+    let effort = match section.recorder {
+        RecorderState::AtWork => flate2::Compression::fast(),
+        RecorderState::Ended => flate2::Compression::default(),
+    };
+    let deflated = deflate(&entries, effort);
     let (compression, payload) = match &deflated {
         Some(deflated) => (COMPRESSION_DEFLATE, deflated),
         None => (COMPRESSION_NONE, &entries),
@@ -427,9 +432,8 @@ fn cut(text: &str, max: usize) -> &str {
 }
 
 /// `None` if the encoder fails, which writing into memory cannot; then bytes go uncompressed.
-fn deflate(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut encoder =
-        flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+fn deflate(bytes: &[u8], effort: flate2::Compression) -> Option<Vec<u8>> {
+    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), effort);
     encoder.write_all(bytes).ok()?;
     encoder.finish().ok()
 }
