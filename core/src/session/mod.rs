@@ -54,7 +54,7 @@ use std::sync::Arc;
 
 use perftab_export::script::{self, Field};
 use perftab_export::script_fields::{self, Layout};
-use perftab_images::{CodeTable, Images, RecordedIdentities};
+use perftab_images::{CodeTable, Images, RecordedIdentities, is_jitdump};
 use perftab_names::{Ledger, MatchedSymbols, Symbols};
 use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::format::perftab_section::EmbeddedFile;
@@ -177,6 +177,11 @@ pub struct Session {
     generation: u32,
 }
 
+/// Whether it is what recorders embed.
+fn is_plain_image(file: &EmbeddedFile) -> bool {
+    file.bytes.starts_with(b"\x7fELF") || is_jitdump(&file.bytes)
+}
+
 impl Session {
     fn new(ingested: Ingested, mut format: FormatInfo) -> Self {
         let Ingested {
@@ -217,7 +222,7 @@ impl Session {
             images: None,
             vouched: Set::new(),
             embedded: Vec::new(),
-            embedded_files,
+            embedded_files: embedded_files.into_iter().filter(is_plain_image).collect(),
             in_branches: Set::new(),
             kept_branches: None,
             code_tables: Vec::new(),
@@ -248,7 +253,8 @@ impl Session {
         self.ledger.note(dso, what, outcome);
     }
 
-    /// Files that travelled in the recording: a host offers them like those that it is given.
+    /// Files that travelled in the recording: a host offers them like those that it is given. Nobody chose them, so none is
+    /// an archive that would have to be unpacked.
     pub fn embedded_files(&self) -> &[EmbeddedFile] {
         &self.embedded_files
     }

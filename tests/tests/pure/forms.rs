@@ -9,7 +9,7 @@ use perftab_perfdata::error::WarningKind;
 use perftab_perfdata::format::footer::Footer;
 use perftab_perfdata::format::perftab_section;
 use perftab_perfdata::format::perftab_section::{
-    FileIdentity, InodeKey, MappedFile, PerftabSection, RecorderState,
+    EmbeddedFile, FileIdentity, InodeKey, MappedFile, PerftabSection, RecorderState,
 };
 use perftab_tests::fixtures;
 use perftab_tests::fixtures::story::{
@@ -205,6 +205,10 @@ fn a_recording_of_a_killed_recorder_reads_packed_as_it_does_unpacked() {
             identity: FileIdentity::Content([7; 16]),
         }],
         sideband: vec![999],
+        // Whoever opens a recording has not asked for an archive to be unpacked.
+        embedded: [("a.zip", &b"PK\x03\x04"[..]), ("a.so", b"\x7fELF")]
+            .map(|(name, bytes)| EmbeddedFile { name: name.to_owned(), bytes: bytes.into() })
+            .to_vec(),
         recorder: RecorderState::AtWork,
         ..PerftabSection::default()
     };
@@ -223,6 +227,9 @@ fn a_recording_of_a_killed_recorder_reads_packed_as_it_does_unpacked() {
             dsos.map(|(_, dso)| format!("{} {:?}", dso.path, dso.identity)).collect::<Vec<_>>()
         };
         assert!(identities(&plain).iter().any(|it| it.contains("Content")), "the section is read");
+        let embedded: Vec<&str> =
+            plain.embedded_files().iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(embedded, ["a.so"]);
         for block in [1000, 1 << 20] {
             let packed = open_in_blocks(&packed(&file), block).expect("it opens packed");
             assert_eq!(samples(&packed), samples(&plain));

@@ -64,6 +64,12 @@ enum BenchCommand {
         #[arg(long, default_value_t = 3)]
         runs: usize,
     },
+    /// Recording, beside perf: processor time, bytes, losses, and how soon it ends
+    Record {
+        /// How often to measure; the median counts
+        #[arg(long, default_value_t = 3)]
+        runs: usize,
+    },
     /// Links of every length, beside the plain encoding of what they hold
     Links(Recordings),
 }
@@ -80,7 +86,7 @@ impl BenchCommand {
                 &[Need::Chromium, Need::Node20, Need::Time, Need::Perf, Need::Binutils, Need::Perl]
             }
             Self::Names { .. } => &[Need::Time, Need::Binutils],
-            Self::Ingest(_) | Self::Unwind { .. } => {
+            Self::Ingest(_) | Self::Unwind { .. } | Self::Record { .. } => {
                 &[Need::Time, Need::Perf, Need::Binutils, Need::Perl]
             }
             Self::Links(_) => &[Need::Perf, Need::Binutils, Need::Perl],
@@ -187,6 +193,11 @@ pub fn bench(options: &BenchOptions) -> Result<()> {
         }
         BenchCommand::Names { runs } => {
             names::goal(&binary, *runs)?.print();
+            Ok(())
+        }
+        BenchCommand::Record { runs } => {
+            let rows = record::goals(&binary, &demo::compile()?, *runs)?;
+            rows.iter().for_each(Row::print);
             Ok(())
         }
         BenchCommand::Links(recordings) => links::bench(&binary, &recordings.paths()?),

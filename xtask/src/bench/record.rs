@@ -1,68 +1,148 @@
 //! What recording costs, beside perf: processor time, what is lost, bytes, and how long the recorder stays.
 
 use super::goals::Row;
-use super::{Cost, cost};
-use crate::steps::{output, root, step, target};
-use anyhow::Result;
+use super::{Cost, cost, median};
+use crate::steps::{output, root, run, step, target};
+use anyhow::{Result, ensure};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How long a workload is recorded that runs anyway.
-const ATTACHED_SECONDS: &str = "10";
+const SECONDS: &str = "10";
+/// How long before it is asked to end.
+const UNTIL_ASKED: Duration = Duration::from_secs(3);
+/// Processes that come and go at once.
+const FORKS: &str = "for i in $(seq 5000); do /bin/true; done";
+
+/// A recorder, and how it is asked to record the whole system.
+struct Mode {
+    what: &'static str,
+    options: &'static [&'static str],
+    goal_of_cpu: f64,
+    goal_of_size: f64,
+}
+
+const WHOLE_SYSTEM: [Mode; 2] = [
+    Mode {
+        what: "record -a",
+        options: &["-a", "-F", "9999"],
+        goal_of_cpu: 0.3,
+        goal_of_size: 0.85,
+    },
+    Mode {
+        what: "record -a -z",
+        options: &["-a", "-F", "9999", "-z"],
+        goal_of_cpu: 0.3,
+        goal_of_size: 1.0,
+    },
+];
 
 /// Measures, and says how far the goals are met.
 pub fn goals(binary: &Path, workload: &Path, runs: usize) -> Result<Vec<Row>> {
     fs::create_dir_all(target("bench"))?;
     let perf = Path::new("perf");
+    let mut rows = vec![attached(binary, perf, workload, runs)?];
+    for mode in &WHOLE_SYSTEM {
+        rows.extend(whole_system(mode, binary, perf, workload, runs)?);
+    }
+    rows.push(begin_and_exit(binary, perf, runs)?);
+    rows.extend(fast(binary, workload, runs)?);
+    Ok(rows)
+}
+
+fn attached(binary: &Path, perf: &Path, workload: &Path, runs: usize) -> Result<Row> {
     let (ours, theirs) =
         step("Attach to a workload for ten seconds, with perftab and perf", || {
             let busy = Busy::begin(workload)?;
             let pid = busy.0.id().to_string();
             let how = ["-F", "999", "-p", &pid];
-            in_turn(
-                runs,
-                |program| recorded(program, &how, &["sleep", ATTACHED_SECONDS]),
-                binary,
-                perf,
-            )
+            in_turn(runs, |program| recorded(program, &how, &["sleep", SECONDS]), binary, perf)
         })?;
-    let (stays, of_perf) = step("Record a second of nothing", || {
+    println!("    {:.3} and {:.3} s of CPU", ours.cpu_seconds, theirs.cpu_seconds);
+    let ratio = ours.cpu_seconds / theirs.cpu_seconds;
+    Ok(Row::ratio("record -p at 999 Hz / perf record, CPU", ratio, 0.3))
+}
+
+/// Processor time, and bytes a sample: samples of both are those that are in the file.
+fn whole_system(
+    mode: &Mode,
+    binary: &Path,
+    perf: &Path,
+    workload: &Path,
+    runs: usize,
+) -> Result<[Row; 2]> {
+    let label = format!("{} at 9,999 Hz / perf, with both in turns", mode.what);
+    let mut sizes = [Vec::new(), Vec::new()];
+    let (ours, theirs) = step(&label, || {
+        let _busy = Busy::begin(workload)?;
+        let mut costs = [Vec::new(), Vec::new()];
+        for _ in 0..runs {
+            for (index, program) in [binary, perf].into_iter().enumerate() {
+                costs[index].push(recorded(program, mode.options, &["sleep", SECONDS])?);
+                let samples = said(binary)?["samples"].as_f64().unwrap_or(f64::NAN);
+                sizes[index].push(fs::metadata(recording())?.len() as f64 / samples);
+            }
+        }
+        let [ours, theirs] = &costs;
+        Ok((Cost::median_of(ours), Cost::median_of(theirs)))
+    })?;
+    let [our_size, their_size] = sizes.map(median);
+    println!(
+        "    {:.3} and {:.3} s of CPU, {our_size:.1} and {their_size:.1} B a sample",
+        ours.cpu_seconds, theirs.cpu_seconds
+    );
+    let (cpu, size) = (ours.cpu_seconds / theirs.cpu_seconds, our_size / their_size);
+    Ok([
+        Row::ratio(format!("{} at 9,999 Hz / perf, CPU", mode.what), cpu, mode.goal_of_cpu),
+        Row::ratio(format!("{} / perf, bytes a sample", mode.what), size, mode.goal_of_size),
+    ])
+}
+
+fn begin_and_exit(binary: &Path, perf: &Path, runs: usize) -> Result<Row> {
+    let (ours, theirs) = step("Record a second of nothing", || {
         in_turn(runs, |program| recorded(program, &[], &["sleep", "1"]), binary, perf)
     })?;
-    let fast = step("Record the whole system at 19,999 Hz", || {
+    let delay = |cost: &Cost| (1000.0 * (cost.wall_seconds - 1.0).max(0.0)).round();
+    println!("    begin and exit: {} and {} ms", delay(&ours), delay(&theirs));
+    Ok(Row::number("record: delay at begin and exit", delay(&ours), 50.0, "ms"))
+}
+
+/// As fast as it goes: what is lost, and how soon it ends.
+fn fast(binary: &Path, workload: &Path, runs: usize) -> Result<[Row; 3]> {
+    step("Record the whole system at 19,999 Hz", || {
         let _busy = Busy::begin(workload)?;
-        recorded(binary, &["-a", "-F", "19999"], &["sleep", "5"])?;
-        said(binary)
-    })?;
-    let samples = fast["samples"].as_f64().unwrap_or(f64::NAN);
-    let lost = fast["lost"]["samples"].as_f64().unwrap_or(f64::NAN);
-    let bytes = fs::metadata(recording())?.len() as f64;
-    let delay = |cost: &Cost| 1000.0 * (cost.wall_seconds - 1.0).max(0.0);
-    println!(
-        "    attached: {:.3} and {:.3} s of CPU; begin and exit: {:.0} and {:.0} ms",
-        ours.cpu_seconds,
-        theirs.cpu_seconds,
-        delay(&stays),
-        delay(&of_perf)
-    );
-    Ok(vec![
-        Row::ratio(
-            "record -p at 999 Hz / perf record, CPU",
-            ours.cpu_seconds / theirs.cpu_seconds,
-            0.3,
-        ),
-        Row::number("record: delay at begin and exit", delay(&stays).round(), 50.0, "ms"),
-        Row::number("record -a at 19,999 Hz: bytes a sample", bytes / samples, 60.0, "B"),
-        Row::unknown(
-            "record -z: bytes a sample",
-            12.0,
-            "B",
-            "not there yet: perftab record does not compress",
-        ),
-        Row::number("record -a at 19,999 Hz: samples lost", lost, 0.0, "samples"),
-    ])
+        let (mut delays, mut lost) = (Vec::new(), 0.0);
+        for _ in 0..runs {
+            let mut recorder = record(binary, &["-a", "-F", "19999"]).spawn()?;
+            thread::sleep(UNTIL_ASKED);
+            let asked = Instant::now();
+            run(Command::new("kill").arg("-INT").arg(recorder.id().to_string()))?;
+            ensure!(recorder.wait()?.success(), "the recorder failed");
+            delays.push(1000.0 * asked.elapsed().as_secs_f64());
+            lost += lost_in(&said(binary)?);
+        }
+        recorded(binary, &["-F", "19999"], &["sh", "-c", FORKS])?;
+        let lost_of_forks = lost_in(&said(binary)?);
+        Ok([
+            Row::number(
+                "record -a at 19,999 Hz: SIGINT to exit",
+                median(delays).round(),
+                50.0,
+                "ms",
+            ),
+            Row::number("record -a at 19,999 Hz: samples and records lost", lost, 0.0, ""),
+            Row::number("record of 5,000 forks at 19,999 Hz: lost", lost_of_forks, 0.0, ""),
+        ])
+    })
+}
+
+fn lost_in(info: &Value) -> f64 {
+    let lost = |what: &str| info["lost"][what].as_f64().unwrap_or(f64::NAN);
+    lost("samples") + lost("events")
 }
 
 /// Something that keeps a processor busy until it is dropped.
@@ -102,10 +182,14 @@ fn in_turn(
     Ok((Cost::median_of(&of_ours), Cost::median_of(&of_theirs)))
 }
 
-fn recorded(program: &Path, how: &[&str], command: &[&str]) -> Result<Cost> {
+fn record(program: &Path, how: &[&str]) -> Command {
     let mut record = Command::new(program);
-    record.args(["record", "-q", "-g", "-e", "cpu-clock", "-o"]).arg(recording());
-    cost(record.args(how).arg("--").args(command), 1)
+    record.args(["record", "-q", "-g", "-e", "cpu-clock", "-o"]).arg(recording()).args(how);
+    record
+}
+
+fn recorded(program: &Path, how: &[&str], command: &[&str]) -> Result<Cost> {
+    cost(record(program, how).arg("--").args(command), 1)
 }
 
 fn said(binary: &Path) -> Result<Value> {
