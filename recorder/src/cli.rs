@@ -14,6 +14,7 @@ mod report;
 mod script;
 mod share;
 mod source;
+mod top;
 
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,7 @@ pub use report::{
 pub use script::{BranchField, ScriptArgs, ScriptField, ScriptFields};
 pub use share::{LinkContentArgs, LinkTimes, ShareArgs};
 pub use source::SourceArgs;
+pub use top::TopArgs;
 
 pub use buildid::{
     AddArgs, ArchiveArgs, BuildidArgs, BuildidCommand, CacheArgs, KcoreArgs, ListArgs, MissingArgs,
@@ -91,6 +93,9 @@ pub enum Command {
     /// Sample a command, running processes or the whole system
     #[command(before_help = "Example: perftab record -g -- ./program")]
     Record(RecordArgs),
+    /// Show the functions that run now, of the whole system
+    #[command(before_help = "Example: perftab top -g")]
+    Top(TopArgs),
     /// Serve a recording and the viewer on this machine, loopback only
     #[command(before_help = "Example: perftab view perf.data --no-open")]
     View(ViewArgs),

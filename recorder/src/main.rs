@@ -62,6 +62,7 @@ fn run(command: Command, losses: ExitCode) -> anyhow::Result<ExitCode> {
         Command::Script(args) => commands::script::run(&args),
         Command::Buildid(args) => commands::buildid::run(&args.command),
         Command::Export(args) => commands::export::run(&args),
+        Command::Top(args) => commands::top::run(&args),
         Command::Share(args) => commands::share::run(&args),
         Command::HelpFiles(args) => commands::help_files::run(&args),
         Command::List(args) => commands::list::run(&args),

@@ -4,7 +4,7 @@
 //! ([`printable`]); a reader that went away ([`is_closed`]) is no failure; no file is written that
 //! somebody else may have put there to get it ([`create`]).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
@@ -248,6 +248,16 @@ pub fn about<T>(subject: &'static str, work: impl FnOnce() -> T) -> T {
     done
 }
 
+thread_local! {
+    /// Whether this thread leaves notices out.
+    static IS_QUIET_HERE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Leaves notices and progress bars of this thread out from now on: it has the terminal.
+pub fn be_quiet_here() {
+    IS_QUIET_HERE.set(true);
+}
+
 /// Whether notices are left out.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -258,7 +268,7 @@ pub fn be_quiet() {
 
 /// Whether `-q` was given: then there are no lines above tables either.
 pub fn is_quiet() -> bool {
-    IS_QUIET.load(Relaxed)
+    IS_QUIET.load(Relaxed) || IS_QUIET_HERE.get()
 }
 
 /// One line about something the user may want to know; not a result.
@@ -393,7 +403,8 @@ impl Progress {
 
     /// Says how many units are done.
     pub fn update(&mut self, done: u64) {
-        if !self.shown && self.begun.elapsed() >= Self::PATIENCE && io::stderr().is_terminal() {
+        let is_due = !self.shown && self.begun.elapsed() >= Self::PATIENCE;
+        if is_due && !is_quiet() && io::stderr().is_terminal() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.shown = true;
         }

@@ -99,6 +99,11 @@ pub enum Extent {
 }
 
 impl DsoImages {
+    /// Forgets which files DSOs have from this number on.
+    pub fn keep_dsos(&mut self, count: usize) {
+        self.of_dso.retain(|dso, _| dso.index() < count);
+    }
+
     /// Takes an image in. Refuses one that has other code than those of its build that came
     /// before, and one whose symbols cannot be read.
     pub fn add(&mut self, image: MatchedImage) -> Result<AddedImage, Rejection> {

@@ -91,6 +91,15 @@ impl Images {
         }
     }
 
+    /// From now on these are of a profile of which more was read. It has the first `known` DSOs as they were; of the
+    /// others, files have to be offered again.
+    pub fn go_on(&mut self, dsos: Dsos, known: usize) {
+        self.recorded = RecordedIdentities::new(&dsos);
+        self.dsos = dsos;
+        self.files.keep_dsos(known);
+        self.namings = Map::new();
+    }
+
     /// What files turned out to be since this was asked last.
     pub fn take_findings(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.findings)

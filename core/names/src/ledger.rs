@@ -249,6 +249,13 @@ impl Ledger {
         self.rows[id.index()] = LedgerRow::new(dso);
     }
 
+    /// What was known of a DSO when less of its recording had been read.
+    pub fn take_row(&mut self, dso: DsoId, row: LedgerRow) {
+        if let Some(own) = self.rows.get_mut(dso.index()) {
+            *own = row;
+        }
+    }
+
     /// The files of a DSO are gone before all that was asked of them was answered.
     pub fn lost(&mut self, id: DsoId, dso: &Dso, why: &str) {
         let tried = std::mem::take(&mut self.rows[id.index()].tried);

@@ -24,6 +24,7 @@ mod export;
 mod flame;
 mod frame_places;
 mod frame_pointers;
+mod going_on;
 mod hot_lines;
 mod images_here;
 mod info;

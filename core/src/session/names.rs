@@ -67,6 +67,11 @@ impl Session {
         self.naming.depth = depth;
     }
 
+    /// What was set last.
+    pub(super) fn naming_depth(&self) -> NamingDepth {
+        self.naming.depth
+    }
+
     /// Takes in what files turned out to be. The frames of those that match are to be named.
     pub fn take_findings(&mut self, findings: Vec<Finding>) {
         for Finding { name, package, outcome } in findings {
@@ -131,7 +136,7 @@ impl Session {
     }
 
     /// The frames of a DSO are to be named again; what was to be said of them before is not awaited.
-    fn begin_naming(&mut self, dso: DsoId) {
+    pub(super) fn begin_naming(&mut self, dso: DsoId) {
         let Naming { depth, works, last_ticket, .. } = &mut self.naming;
         if works.iter().all(NamingWork::is_done) {
             works.clear();

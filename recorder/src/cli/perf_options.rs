@@ -58,6 +58,31 @@ const COMMANDS: &[Options] = &[
         instead: "use perf record with it: perftab opens what it writes",
     },
     Options {
+        command: "top",
+        accepted: "-v --verbose --tui --force -w --column-widths= --asm-raw --source --ignore-vmlinux --objdump=",
+        letters: &[],
+        answers: &[
+            (
+                "-s --sort --fields --hierarchy --symbols --dsos --comms --percent-limit --percentage --show-total-period",
+                "/ filters by names; or record for some seconds: perftab report has it",
+            ),
+            ("-f --count-filter", "use -E N"),
+            (
+                "-k --vmlinux --kallsyms -D --dump-symtab",
+                "the symbols of the kernel that runs are read by themselves",
+            ),
+            (
+                "-M --disassembler-style --prefix --prefix-strip --sym-annotate",
+                "use perftab annotate",
+            ),
+            ("--ignore-callees --max-stack", "use perftab report --drop"),
+        ],
+        others: "-b --branch-any -i --no-inherit -j --branch-filter -r --realtime --all-cgroups --demangle-kernel \
+                 --group --group-sort-idx --namespaces --no-bpf-event --num-thread-synthesize --overwrite \
+                 --proc-map-timeout --raw-trace --show-on-off-events --stitch-lbr --switch-off --switch-on",
+        instead: "perf top has it",
+    },
+    Options {
         command: "report",
         accepted: "-q --quiet -f --force -v --verbose --stdio --stdio-color= --inline --demangle --ignore-vmlinux --source --asm-raw --skip-empty -w --column-widths=",
         letters: &[("comm", 'c'), ("cpu", 'C'), ("dso", 'd')],

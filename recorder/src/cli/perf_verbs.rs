@@ -39,7 +39,6 @@ const VERBS: &[(&str, &str)] = &[
     ),
     ("test", "use perf test, which tests perf"),
     ("timechart", "perftab view shows threads over time, of any recording"),
-    ("top", "use perf top; the nearest is perftab record -a --duration 5s, then perftab report"),
     ("trace", "use perf trace or strace; perftab script prints the tracepoints of a recording"),
 ];
 

@@ -14,6 +14,7 @@ pub mod list;
 pub mod report;
 pub mod script;
 pub mod share;
+pub mod top;
 pub mod version;
 
 use anyhow::bail;

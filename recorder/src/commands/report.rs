@@ -24,7 +24,7 @@ use crate::output::{self, Outcome, Results, percent, printable};
 /// Bytes of memory that the callers of `--inverted --json` may take.
 const MOST_CALLERS: usize = 256 << 20;
 /// What stands before a forced name.
-const FORCED: &str = "[forced] ";
+pub const FORCED: &str = "[forced] ";
 /// Longer names push the DSO to the right instead of every row.
 const NAME_WIDTH: usize = 60;
 
@@ -276,7 +276,7 @@ impl Share {
 }
 
 /// A function's name, or its address where it has none.
-fn push_shown_name(line: &mut String, function: &ReportFunction<'_>) {
+pub fn push_shown_name(line: &mut String, function: &ReportFunction<'_>) {
     match (&function.name, function.address) {
         (Some(name), _) => {
             let forced = if function.forced { FORCED } else { "" };

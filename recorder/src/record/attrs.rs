@@ -5,8 +5,9 @@ use perftab_perfdata::format::attr::{read_format, sample_type};
 
 use super::clock;
 use super::events::{EventSpec, Privilege, Sampled};
-use super::options::{CallChains, KeptSamples, Plan, Rate, StackCopy, Start, Target};
+use super::options::{CallChains, KeptSamples, Plan, Rate, StackCopy, Start};
 use super::sys;
+use super::target::Target;
 use super::tasks::DescribedMappings;
 
 /// What the running kernel can put into an attr. Each level includes those below it.

@@ -20,9 +20,10 @@ use rustix::io::Errno;
 use super::attrs::{KernelLevel, Role, attr, with_sideband};
 use super::events::{self, EventSpec, Privilege, Tracepoint};
 use super::explain;
-use super::options::{BuildIdTable, KeptSamples, OffCpu, Plan, RingOrigin, Target};
+use super::options::{BuildIdTable, KeptSamples, OffCpu, Plan, RingOrigin};
 use super::ring::{OverwrittenRing, Ring};
 use super::sys::{self, Scope};
+use super::target::Target;
 use crate::descriptors::raise_descriptor_limit;
 
 /// Bytes of a ring of sideband: some thousand mappings. The kernel lets users without privileges

@@ -9,8 +9,9 @@ use rustix::io::Errno;
 
 use super::events::EventSpec;
 use super::host::sysctl_number;
-use super::options::{Plan, Target};
+use super::options::Plan;
 use super::sys::Scope;
+use super::target::Target;
 use crate::output;
 
 /// Why a counter could not be opened on its target.

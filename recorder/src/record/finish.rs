@@ -14,6 +14,7 @@ use super::clock::Clock;
 use super::counters::Counters;
 use super::embed::hit_files::{self, Added};
 use super::embed::{self, EmbedKind, ProcessCode, SumOfCode};
+use super::events;
 use super::explain;
 use super::host;
 use super::identify::{BUDGET, Identified, Identifier};
@@ -22,7 +23,7 @@ use super::mapped_files::changed_since;
 use super::options::{BuildIdTable, OffCpu, Plan};
 use super::output_options::OutputPlan;
 use super::part::{Destination, Part};
-use super::recording_file::{FileEnd, LeftOut, is_full};
+use super::recording_file::{EventHead, FileEnd, LeftOut, is_full};
 use super::recording_stream;
 use super::session::{Ending, Session};
 use super::tally::{Tally, VdsoSeen};
@@ -216,8 +217,19 @@ impl Session {
     }
 }
 
+/// What comes before the records of a stream.
+pub(super) fn stream_head(counters: &Counters) -> Result<Vec<u8>> {
+    let mut features = features_of_start(counters, Clock::now());
+    let tracing_data = events::tracing_data(Path::new("/"), &counters.tracepoints())?;
+    features.push((Feature::TRACING_DATA, tracing_data));
+    features.retain(|(_, payload)| !payload.is_empty());
+    let described: Vec<_> = counters.described().collect();
+    let heads: Vec<_> = described.iter().map(|(_, attr, ids)| EventHead { attr, ids }).collect();
+    recording_stream::head(&heads, &features)
+}
+
 /// What is known before anything was recorded.
-pub(super) fn features_of_start(counters: &Counters, clock: Clock) -> Vec<(Feature, Vec<u8>)> {
+fn features_of_start(counters: &Counters, clock: Clock) -> Vec<(Feature, Vec<u8>)> {
     let mut features = host::features();
     features.push((Feature::EVENT_DESC, event_descriptions(counters)));
     if counters.run_by_clock() {
@@ -259,6 +271,15 @@ fn say_what_is_embedded(of_code: &SumOfCode, added: Added) {
             "{} too large to be embedded; keep what they are, too",
             output::counted(without as u64, "file was", "files were"),
         ));
+    }
+}
+
+impl Session {
+    /// Ends a recording that was read while it was made, and says what its reader cannot know.
+    pub fn end(mut self) {
+        self.write_late_losses();
+        let lost = self.part.tally.lost();
+        warn(&self.part.tally, self.kernel.as_ref(), lost, self.counters.ring_bytes);
     }
 }
 

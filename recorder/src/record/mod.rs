@@ -32,6 +32,7 @@ mod identify;
 mod kallsyms;
 mod kernel;
 mod kernel_modules;
+pub mod live;
 mod live_line;
 mod mapped_files;
 mod module_events;
@@ -50,6 +51,7 @@ mod signals;
 #[allow(unsafe_code)]
 mod sys;
 mod tally;
+mod target;
 mod tasks;
 mod trigger;
 mod users;
@@ -58,7 +60,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-pub use options::RecordArgs;
+pub use options::{RecordArgs, SamplingArgs, parse_duration};
+pub use target::TargetArgs;
 pub use tasks::own_vdso;
 
 use self::command::StoppedCommand;
@@ -66,7 +69,7 @@ use self::control::Control;
 use self::counters::Counters;
 use self::finish::RecordingOutcome;
 use self::options::Plan;
-use self::session::{Ending, Session};
+use self::session::{Ending, Loudness, Session};
 use self::signals::Signals;
 use crate::output::{self, notice};
 
@@ -86,13 +89,7 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
             return Ok(ExitCode::from(USAGE));
         }
     };
-    if plan.target.is_any_process() && host::is_in_pid_namespace() {
-        notice(
-            "this is a container: whatever runs outside of it is recorded as process 0, without \
-             names; record on the host, or in a container with the host's processes (docker run \
-             --pid=host)",
-        );
-    }
+    say_what_cannot_be_seen(&plan);
     let control = plan.control.as_ref().map(Control::open).transpose()?;
     let signals = Signals::install()?;
     let mut command = match plan.command.is_empty() {
@@ -103,7 +100,8 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
     if !args.quiet {
         counters.notices.iter().for_each(notice);
     }
-    let mut session = Session::begin(counters, &plan, args)?;
+    let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Usual };
+    let mut session = Session::begin(counters, &plan, loudness)?;
     session.describe_what_runs(&plan)?;
     if let Some(command) = &mut command {
         command.go()?;
@@ -123,4 +121,14 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
         (RecordingOutcome::WithLosses, ..) => losses,
         (RecordingOutcome::All, ..) => ExitCode::SUCCESS,
     })
+}
+
+fn say_what_cannot_be_seen(plan: &Plan) {
+    if plan.target.is_any_process() && host::is_in_pid_namespace() {
+        notice(
+            "this is a container: whatever runs outside of it is recorded as process 0, without \
+             names; record on the host, or in a container with the host's processes (docker run \
+             --pid=host)",
+        );
+    }
 }

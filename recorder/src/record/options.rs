@@ -1,13 +1,12 @@
 //! The options of `perftab record` and what they ask for. Names and meanings as in `perf record`.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::cgroup;
 use super::control::ControlPlaces;
 use super::embed::{self, EmbedKind};
 use super::event_options::EventOptions;
@@ -15,9 +14,9 @@ use super::events::{EventNames, EventSpec, Privilege};
 use super::host;
 use super::output_options::{OutputArgs, OutputPlan};
 use super::packer::PackingLevel;
+use super::target::{Target, TargetArgs};
 use super::tasks::DescribedMappings;
 use super::trigger::Trigger;
-use super::users;
 use crate::perfconfig::{PerfConfig, RecordBuildIds};
 
 /// Samples per second unless `-F` or `-c` says otherwise. perf's default is 4000; a quarter of it
@@ -33,9 +32,9 @@ const RINGS_PER_SECOND: u64 = 2;
 const CHAIN_SAMPLE: u64 = 400;
 const PLAIN_SAMPLE: u64 = 48;
 
-/// `perftab record`.
-#[derive(Debug, Args)]
-pub struct RecordArgs {
+/// Which samples are taken, and how.
+#[derive(Clone, Debug, Args)]
+pub struct SamplingArgs {
     /// What is counted
     #[command(flatten)]
     pub events: EventOptions,
@@ -51,28 +50,29 @@ pub struct RecordArgs {
     /// How to walk the stack: fp (frame pointers); dwarf[,SIZE] copies it
     #[arg(long, value_name = "MODE")]
     pub call_graph: Option<String>,
+    /// Ring buffer per CPU, in pages or as 2M [default: 512K or more]
+    #[arg(short, long, value_name = "SIZE")]
+    pub mmap_pages: Option<String>,
+    /// All events in user space only, as with :u.
+    #[arg(long, hide = true, conflicts_with = "all_kernel")]
+    pub all_user: bool,
+    /// All events in the kernel only, as with :k.
+    #[arg(long, hide = true)]
+    pub all_kernel: bool,
+}
+
+/// `perftab record`.
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// Which samples are taken.
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
     /// Also record where threads wait, and how long
     #[arg(long)]
     pub off_cpu: bool,
-    /// All CPUs, until the command ends or Ctrl-C
-    #[arg(short, long, conflicts_with_all = ["pid", "tid"])]
-    pub all_cpus: bool,
-    /// Running processes
-    #[arg(short, long, value_name = "PID", value_delimiter = ',', conflicts_with = "tid")]
-    pub pid: Vec<i32>,
-    /// Running threads, without the threads they start
-    #[arg(short, long, value_name = "TID", value_delimiter = ',')]
-    pub tid: Vec<i32>,
-    /// Running processes of this user
-    #[arg(short = 'u', long, value_name = "USER",
-        conflicts_with_all = ["pid", "tid", "all_cpus", "cpu", "cgroup"])]
-    pub uid: Option<String>,
-    /// Only these CPUs: 0-3,7
-    #[arg(short = 'C', long, value_name = "CPUS", conflicts_with_all = ["pid", "tid"])]
-    pub cpu: Option<String>,
-    /// What runs in this cgroup: its path, or that below the mount
-    #[arg(short = 'G', long, value_name = "CGROUP", conflicts_with_all = ["pid", "tid", "cpu"])]
-    pub cgroup: Option<PathBuf>,
+    /// What is recorded.
+    #[command(flatten)]
+    pub target: TargetArgs,
     /// What is written.
     #[command(flatten)]
     pub to: OutputArgs,
@@ -86,9 +86,6 @@ pub struct RecordArgs {
     /// Stop after this time: 10, 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
-    /// Ring buffer per CPU, in pages or as 2M [default: 512K or more]
-    #[arg(short, long, value_name = "SIZE")]
-    pub mmap_pages: Option<String>,
     /// Omit the build-id table; since Linux 5.12 mappings have build-ids
     #[arg(short = 'B', long)]
     pub no_buildid: bool,
@@ -101,12 +98,6 @@ pub struct RecordArgs {
     /// As perf: ids of what no sample hit too; perftab lists them anyway
     #[arg(long, hide = true)]
     pub buildid_all: bool,
-    /// All events in user space only, as with :u.
-    #[arg(long, hide = true, conflicts_with = "all_kernel")]
-    pub all_user: bool,
-    /// All events in the kernel only, as with :k.
-    #[arg(long, hide = true)]
-    pub all_kernel: bool,
     /// Embed kernel, jit, unwind, symbols, or none
     #[arg(
         long,
@@ -125,28 +116,6 @@ pub struct RecordArgs {
     /// The command to record; with -a, -C, -p or -t: record those until it ends
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     pub command: Vec<OsString>,
-}
-
-/// What is recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A command, from its exec on, with everything it starts.
-    Command,
-    /// Running processes, with everything they start.
-    Processes(Vec<i32>),
-    /// Running threads, without what they start.
-    Threads(Vec<i32>),
-    /// Everything on these CPUs.
-    Cpus(Vec<u32>),
-    /// Everything in the cgroup with this folder.
-    Cgroup(PathBuf),
-}
-
-impl Target {
-    /// Whether any process of the system may be met.
-    pub fn is_any_process(&self) -> bool {
-        matches!(self, Self::Cpus(_) | Self::Cgroup(_))
-    }
 }
 
 /// When a sample is taken.
@@ -309,33 +278,22 @@ impl Plan {
     pub fn new(args: &RecordArgs) -> Result<Self> {
         let output = OutputPlan::new(&args.to)?;
         let online_cpus = host::online_cpus()?;
-        let mut notices = Vec::new();
-        let rate = rate(args, &mut notices)?;
         let embed = embed::checked(&args.embed, &output)?;
-        let chains = call_chains(args)?;
-        let mut events = EventNames { root: Path::new("/") }.parse_options(&args.events.0)?;
-        if args.frequency.is_some() || args.count.is_some() {
-            events = events.into_iter().map(EventSpec::at_given_rate).collect();
-        }
+        let target = match args.target.target(&online_cpus)? {
+            Some(target) => target,
+            None if !args.command.is_empty() => Target::Command,
+            None => bail!("nothing to record: add -- CMD, -p PID, or -a for the whole system"),
+        };
+        let plan = Self::begin(&args.sampling, target, online_cpus)?;
         Ok(Self {
-            target: target(args, &online_cpus)?,
             command: args.command.clone(),
-            events,
-            privilege: match (args.all_user, args.all_kernel) {
-                (true, _) => Privilege::UserOnly,
-                (_, true) => Privilege::KernelOnly,
-                (false, false) => Privilege::Any,
-            },
-            rate,
-            chains,
             off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },
-            ring: match args.mmap_pages.as_deref() {
-                Some(text) => RingSize { bytes: ring_size(text)?, origin: RingOrigin::Given },
+            ring: match plan.ring {
                 // All that a flight recorder has.
-                None if args.to.overwrite => {
+                RingSize { origin: RingOrigin::Default, .. } if args.to.overwrite => {
                     RingSize { bytes: RING_MAX, origin: RingOrigin::Default }
                 }
-                None => RingSize { bytes: default_ring(rate, chains), origin: RingOrigin::Default },
+                ring => ring,
             },
             embed,
             build_ids: build_ids(args, PerfConfig::of_user().record_build_ids()),
@@ -358,6 +316,63 @@ impl Plan {
             },
             triggers: checked_triggers(&args.to.trigger)?,
             output,
+            ..plan
+        })
+    }
+
+    /// What is recorded to be read at once: all of the system, unless a target is named.
+    pub fn of_live(
+        sampling: &SamplingArgs,
+        target: &TargetArgs,
+        duration: Option<Duration>,
+    ) -> Result<Self> {
+        let online_cpus = host::online_cpus()?;
+        let target =
+            target.target(&online_cpus)?.unwrap_or_else(|| Target::Cpus(online_cpus.clone()));
+        let plan = Self::begin(sampling, target, online_cpus)?;
+        if matches!(plan.chains, CallChains::Copied(_)) {
+            bail!(
+                "--call-graph dwarf: copies of stacks are walked once all is recorded; use record, or -g"
+            );
+        }
+        Ok(Self { duration, ..plan })
+    }
+
+    /// By the options that say which samples are taken.
+    fn begin(sampling: &SamplingArgs, target: Target, online_cpus: Vec<u32>) -> Result<Self> {
+        let mut notices = Vec::new();
+        let rate = rate(sampling, &mut notices)?;
+        let chains = call_chains(sampling)?;
+        let mut events = EventNames { root: Path::new("/") }.parse_options(&sampling.events.0)?;
+        if sampling.frequency.is_some() || sampling.count.is_some() {
+            events = events.into_iter().map(EventSpec::at_given_rate).collect();
+        }
+        Ok(Self {
+            target,
+            command: Vec::new(),
+            events,
+            privilege: match (sampling.all_user, sampling.all_kernel) {
+                (true, _) => Privilege::UserOnly,
+                (_, true) => Privilege::KernelOnly,
+                (false, false) => Privilege::Any,
+            },
+            rate,
+            chains,
+            off_cpu: OffCpu::LeftOut,
+            ring: match sampling.mmap_pages.as_deref() {
+                Some(text) => RingSize { bytes: ring_size(text)?, origin: RingOrigin::Given },
+                None => RingSize { bytes: default_ring(rate, chains), origin: RingOrigin::Default },
+            },
+            build_ids: BuildIdTable::LeftOut,
+            embed: Vec::new(),
+            output: OutputPlan::Stream,
+            start: Start::AtOnce,
+            control: None,
+            samples: KeptSamples::All,
+            triggers: Vec::new(),
+            packing: None,
+            duration: None,
+            max_size: None,
             online_cpus,
             notices,
         })
@@ -384,33 +399,7 @@ fn build_ids(args: &RecordArgs, config: Option<RecordBuildIds>) -> BuildIdTable 
     }
 }
 
-fn target(args: &RecordArgs, online: &[u32]) -> Result<Target> {
-    if let Some(user) = &args.uid {
-        return users::processes_of(user).map(Target::Processes);
-    }
-    if let Some(name) = &args.cgroup {
-        return cgroup::folder(name).map(Target::Cgroup);
-    }
-    if let Some(list) = &args.cpu {
-        let cpus = host::parse_cpu_list(list).with_context(|| format!("-C {list}"))?;
-        if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(cpu)) {
-            bail!("-C {list}: CPU {cpu} is not online");
-        }
-        return Ok(Target::Cpus(cpus));
-    }
-    if let Some(id) = args.pid.iter().chain(&args.tid).find(|id| **id <= 0) {
-        bail!("{id} is not a process id");
-    }
-    match (args.all_cpus, args.pid.is_empty(), args.tid.is_empty(), args.command.is_empty()) {
-        (true, ..) => Ok(Target::Cpus(online.to_vec())),
-        (_, false, ..) => Ok(Target::Processes(args.pid.clone())),
-        (_, _, false, _) => Ok(Target::Threads(args.tid.clone())),
-        (.., false) => Ok(Target::Command),
-        _ => bail!("nothing to record: add -- CMD, -p PID, or -a for the whole system"),
-    }
-}
-
-fn rate(args: &RecordArgs, notices: &mut Vec<String>) -> Result<Rate> {
+fn rate(args: &SamplingArgs, notices: &mut Vec<String>) -> Result<Rate> {
     if let Some(count) = args.count {
         return Ok(Rate::Period(count));
     }
@@ -437,7 +426,7 @@ fn rate(args: &RecordArgs, notices: &mut Vec<String>) -> Result<Rate> {
     }
 }
 
-fn call_chains(args: &RecordArgs) -> Result<CallChains> {
+fn call_chains(args: &SamplingArgs) -> Result<CallChains> {
     let Some(mode) = args.call_graph.as_deref() else {
         return Ok(if args.chains { CallChains::FramePointers } else { CallChains::None });
     };
@@ -487,7 +476,7 @@ fn ring_size(text: &str) -> Result<usize> {
 }
 
 /// Seconds, or a number with ms, s, m or h; fractions too.
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "ms" => 0.001,

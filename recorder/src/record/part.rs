@@ -10,6 +10,7 @@ use perftab_perfdata::decode::records::RecordHeader;
 use perftab_perfdata::format::record::RecordType;
 
 use super::identify::Identified;
+use super::live::{self, RecordsReader};
 use super::packer::{Packed, Packer, PackingLevel};
 use super::recording_file::{FileEnd, LeftOut, RecordingFile, is_full};
 use super::recording_stream::RecordingStream;
@@ -24,6 +25,8 @@ pub enum Destination {
     File(Box<RecordingFile>),
     /// Whoever reads it does so at once.
     Stream(RecordingStream),
+    /// Whoever reads it is another thread of ours.
+    Reader(RecordsReader),
     /// Nowhere yet: what samples will need, should they be written.
     Memory(Memory),
 }
@@ -42,6 +45,7 @@ impl Destination {
         match self {
             Self::File(file) => file.append(records),
             Self::Stream(stream) => stream.append(records),
+            Self::Reader(reader) => reader.append(records),
             Self::Memory(memory) => {
                 memory.records.extend_from_slice(records);
                 Ok(())
@@ -54,6 +58,7 @@ impl Destination {
         match self {
             Self::File(file) => file.data_size(),
             Self::Stream(stream) => stream.data_size(),
+            Self::Reader(reader) => reader.data_size(),
             Self::Memory(memory) => memory.records.len() as u64,
         }
     }
@@ -61,6 +66,14 @@ impl Destination {
     /// Whether perftab's own section has a place there.
     pub fn has_section(&self) -> bool {
         matches!(self, Self::File(_))
+    }
+
+    /// Records are read from the rings at least this often.
+    pub fn patience(&self) -> Duration {
+        match self {
+            Self::Reader(_) => live::PATIENCE,
+            Self::File(_) | Self::Stream(_) | Self::Memory(_) => Duration::MAX,
+        }
     }
 
     /// [`RecordingFile::acknowledge`].
@@ -74,7 +87,7 @@ impl Destination {
     pub fn checkpoint(&mut self, end: FileEnd) -> bool {
         match self {
             Self::File(file) => file.checkpoint(end),
-            Self::Stream(_) | Self::Memory(_) => false,
+            Self::Stream(_) | Self::Reader(_) | Self::Memory(_) => false,
         }
     }
 
@@ -83,7 +96,7 @@ impl Destination {
         match self {
             Self::File(file) => file.finish(end),
             Self::Stream(stream) => stream.finish(end),
-            Self::Memory(_) => Ok((0, LeftOut::Nothing)),
+            Self::Reader(_) | Self::Memory(_) => Ok((0, LeftOut::Nothing)),
         }
     }
 }
@@ -163,7 +176,9 @@ impl Part {
                 self.tally.walk(records);
                 memory.described.append(records);
             }
-            Destination::File(_) | Destination::Stream(_) => self.take(records),
+            Destination::File(_) | Destination::Stream(_) | Destination::Reader(_) => {
+                self.take(records);
+            }
         }
     }
 

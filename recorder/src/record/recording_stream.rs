@@ -30,26 +30,31 @@ pub struct RecordingStream {
     data_size: u64,
 }
 
+/// What comes before the records of a stream.
+pub fn head(events: &[EventHead<'_>], features: &[(Feature, Vec<u8>)]) -> Result<Vec<u8>> {
+    let mut head = Vec::new();
+    write::stream_header(&mut head);
+    for event in events {
+        write::header_attr(&mut head, event.attr, event.ids).ok_or_else(|| {
+            anyhow!("so many counters do not fit into a stream; choose CPUs with -C, or record into a file")
+        })?;
+    }
+    for (feature, payload) in features {
+        match *feature {
+            Feature::TRACING_DATA => write::header_tracing_data(&mut head, payload),
+            // What is too long says nothing that a reader could not do without.
+            feature => drop(write::header_feature(&mut head, feature, payload)),
+        }
+    }
+    Ok(head)
+}
+
 impl RecordingStream {
     /// Writes what comes before the records.
-    pub fn begin(events: &[EventHead<'_>], features: &[(Feature, Vec<u8>)]) -> Result<Self> {
+    pub fn begin(head: &[u8]) -> Result<Self> {
         let to = io::stdout().as_fd().try_clone_to_owned().context(NAME)?;
         let mut stream = Self { to: File::from(to), size: 0, data_size: 0 };
-        let mut head = Vec::new();
-        write::stream_header(&mut head);
-        for event in events {
-            write::header_attr(&mut head, event.attr, event.ids).ok_or_else(|| {
-                anyhow!("-o -: so many counters do not fit into a stream; name a file")
-            })?;
-        }
-        for (feature, payload) in features {
-            match *feature {
-                Feature::TRACING_DATA => write::header_tracing_data(&mut head, payload),
-                // What is too long says nothing that a reader could not do without.
-                feature => drop(write::header_feature(&mut head, feature, payload)),
-            }
-        }
-        stream.write(&head).with_context(|| format!("{NAME} cannot be written"))?;
+        stream.write(head).with_context(|| format!("{NAME} cannot be written"))?;
         Ok(stream)
     }
 

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
-use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::perftab_section::RecorderState;
 use perftab_perfdata::format::record::RecordType;
 use perftab_perfdata::format::write;
@@ -19,13 +18,13 @@ use super::control::{Control, Request};
 use super::counters::Counters;
 use super::embed::{EmbedKind, ProcessCode};
 use super::events;
-use super::finish::features_of_start;
+use super::finish::stream_head;
 use super::flight::Flight;
 use super::identify::Identifier;
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
 use super::live_line::LiveLine;
-use super::options::{BuildIdTable, KeptSamples, Plan, RecordArgs, Start, Target};
+use super::options::{BuildIdTable, KeptSamples, Plan, Start};
 use super::output_options::OutputPlan;
 use super::part::{Destination, Memory, Part, RecordsSince};
 use super::parts::Parts;
@@ -35,6 +34,7 @@ use super::recording_stream::RecordingStream;
 use super::ring::Fill;
 use super::signals::{Signals, Usr2};
 use super::tally::{self, Tally};
+use super::target::Target;
 use super::tasks::{self, RunningTasks};
 
 /// Records are written at least this often, so that little is lost should we be killed.
@@ -59,6 +59,15 @@ pub enum Ending {
     Asked,
     /// No more could be written.
     WriteFailed(io::Error),
+}
+
+/// What is printed of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loudness {
+    /// What came of it.
+    Usual,
+    /// Only errors and warnings.
+    Quiet,
 }
 
 /// Whether the recording goes on.
@@ -99,17 +108,7 @@ pub struct Session {
 
 impl Session {
     /// Creates the file, or begins the stream.
-    pub fn begin(counters: Counters, plan: &Plan, args: &RecordArgs) -> Result<Self> {
-        let kernel = counters.count_the_kernel().then(|| RunningKernel::read(Path::new("/")));
-        let tracing_data = events::tracing_data(Path::new("/"), &counters.tracepoints())?;
-        let trailer = SampleIdTrailer::of_sample_type(counters.sample_type());
-        let clock = Clock::now();
-        let identifier = match plan.build_ids {
-            BuildIdTable::Written => {
-                Some(Identifier::start(clock).context("a thread cannot be started")?)
-            }
-            BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => None,
-        };
+    pub fn begin(counters: Counters, plan: &Plan, loudness: Loudness) -> Result<Self> {
         let described: Vec<_> = counters.described().collect();
         let heads: Vec<_> =
             described.iter().map(|(_, attr, ids)| EventHead { attr, ids }).collect();
@@ -119,11 +118,28 @@ impl Session {
             }
             OutputPlan::Flight(..) => Destination::Memory(Memory::default()),
             OutputPlan::Stream => {
-                let mut features = features_of_start(&counters, clock);
-                features.push((Feature::TRACING_DATA, tracing_data.clone()));
-                features.retain(|(_, payload)| !payload.is_empty());
-                Destination::Stream(RecordingStream::begin(&heads, &features)?)
+                Destination::Stream(RecordingStream::begin(&stream_head(&counters)?)?)
             }
+        };
+        Self::begin_to(to, counters, plan, loudness)
+    }
+
+    /// The same with records that go somewhere.
+    pub fn begin_to(
+        to: Destination,
+        counters: Counters,
+        plan: &Plan,
+        loudness: Loudness,
+    ) -> Result<Self> {
+        let kernel = counters.count_the_kernel().then(|| RunningKernel::read(Path::new("/")));
+        let tracing_data = events::tracing_data(Path::new("/"), &counters.tracepoints())?;
+        let trailer = SampleIdTrailer::of_sample_type(counters.sample_type());
+        let clock = Clock::now();
+        let identifier = match plan.build_ids {
+            BuildIdTable::Written => {
+                Some(Identifier::start(clock).context("a thread cannot be started")?)
+            }
+            BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => None,
         };
         let tally = Tally::new(counters.sample_type(), counters.sideband.ids.iter().copied());
         Ok(Self {
@@ -151,7 +167,7 @@ impl Session {
                 OutputPlan::File(_) | OutputPlan::Stream => None,
             },
             lost_before: 0,
-            is_quiet: args.quiet,
+            is_quiet: loudness == Loudness::Quiet,
             buffer: Vec::new(),
         })
     }
@@ -237,6 +253,7 @@ impl Session {
             let of_part = self.parts.as_ref().and_then(Parts::patience);
             let patience =
                 [left, until_start, of_part].into_iter().flatten().fold(patience, Duration::min);
+            let patience = patience.min(self.part.to.patience());
             match polled.wait(&self.counters, packer, &others, patience)? {
                 Woken::ByPackerAlone => self.part.write_what_is_packed(&mut self.buffer),
                 Woken::ForARound => {
@@ -302,6 +319,11 @@ impl Session {
 
     /// Begins another file, or writes what is kept, if there is reason.
     fn go_on(&mut self, plan: &Plan, usr2: Usr2) -> Result<()> {
+        if let Destination::Reader(reader) = &self.part.to
+            && (usr2 == Usr2::Came || reader.has_enough())
+        {
+            return self.begin_anew(plan);
+        }
         let Some(flight) = &mut self.flight else {
             return match usr2 == Usr2::Came || self.part_is_due() {
                 true => self.begin_next_part(plan),

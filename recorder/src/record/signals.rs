@@ -1,6 +1,6 @@
 //! Signals that end a recording, or have it go on in another file, turned into something that can be polled.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -13,8 +13,24 @@ use signal_hook::{flag, low_level::pipe};
 /// Ctrl-C and friends ask for an end; a second one ends at once, should the first hang.
 pub struct Signals {
     wake: UnixStream,
+    waker: UnixStream,
     asked_to_end: Arc<AtomicBool>,
     usr2: Arc<AtomicBool>,
+}
+
+/// Ends a recording from another thread.
+pub struct Ender {
+    waker: UnixStream,
+    asked_to_end: Arc<AtomicBool>,
+}
+
+impl Ender {
+    /// Asks for the end.
+    pub fn end(&self) {
+        self.asked_to_end.store(true, Ordering::Relaxed);
+        // A socket that is full wakes as well.
+        let _ = (&self.waker).write(&[0]);
+    }
 }
 
 /// Whether SIGUSR2 has come.
@@ -47,18 +63,24 @@ impl Signals {
         // In this order: whoever is woken finds it set.
         let usr2 = Arc::new(AtomicBool::new(false));
         flag::register(SIGUSR2, usr2.clone())?;
-        pipe::register(SIGUSR2, waker)?;
+        pipe::register(SIGUSR2, waker.try_clone()?)?;
         // A limit on the size of files is then an error of the write, handled like a full disk.
         // The other asks perf for a snapshot: whoever sends it does not want the recording to end.
         for signal in [SIGXFSZ, SIGUSR1] {
             flag::register(signal, Arc::new(AtomicBool::new(false)))?;
         }
-        Ok(Self { wake, asked_to_end, usr2 })
+        Ok(Self { wake, waker, asked_to_end, usr2 })
     }
 
     /// Readable once any of the signals has come, or a child has ended.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
+    }
+
+    /// For another thread, which then asks as a signal does.
+    pub fn ender(&self) -> Result<Ender> {
+        let waker = self.waker.try_clone().context("a descriptor cannot be copied")?;
+        Ok(Ender { waker, asked_to_end: self.asked_to_end.clone() })
     }
 
     /// Forgets the wake-ups so far.

@@ -69,12 +69,8 @@ pub fn name_frames_with(
     }
     let named: Vec<NamedReport> =
         images.image.iter().map(|path| search.offer_named(path)).collect::<Result<_, _>>()?;
-    let mut machine = (!images.no_local).then(|| {
-        let places = Places::of_this_machine(images.cache.buildid_dir.as_deref());
-        let profile = search.session.profile();
-        let pids = profile.threads.processes.iter().map(|process| process.pid).collect();
-        Candidates::new(places, profile.host.os_release.as_deref(), pids)
-    });
+    let mut machine =
+        (!images.no_local).then(|| search.candidates(images.cache.buildid_dir.as_deref()));
     if let Some(machine) = &mut machine {
         search.offer_local(machine);
     }
@@ -115,6 +111,22 @@ pub fn name_frames_with(
         trusted::force(session, making.as_ref(), &places);
     }
     Ok(())
+}
+
+/// The same from the files of this machine alone, and without lines and inlined functions: in moments, for a session that
+/// soon gives way to another.
+pub fn name_frames_here(session: &mut Session) {
+    raise_descriptor_limit();
+    let mut search = Search::new(session);
+    let mut machine = search.candidates(None);
+    search.offer_local(&mut machine);
+    offer_code_of_processes(search.session);
+}
+
+/// What processes that run say of their code, and the names of all that there is.
+pub fn offer_code_of_processes(session: &mut Session) {
+    code_of_processes::offer(session, None);
+    resolve(session);
 }
 
 /// Names the frames of all DSOs that have files, with a progress bar.
@@ -174,6 +186,14 @@ impl<'a> Search<'a> {
             let source = Box::new(SliceSource::new(Arc::clone(&file.bytes)));
             self.session.offer(&file.shown_name(), source).finish(self.session);
         }
+    }
+
+    /// Where this machine may have files.
+    fn candidates(&self, buildid_dir: Option<&Path>) -> Candidates {
+        let places = Places::of_this_machine(buildid_dir);
+        let profile = self.session.profile();
+        let pids = profile.threads.processes.iter().map(|process| process.pid).collect();
+        Candidates::new(places, profile.host.os_release.as_deref(), pids)
     }
 
     /// Unwinds stacks that were copied, and looks for the files of the code that they lead to, until they lead no

@@ -6,6 +6,7 @@ mod control;
 mod embed;
 mod failures;
 mod identity;
+mod live;
 mod off_cpu;
 mod parts;
 mod peers;
