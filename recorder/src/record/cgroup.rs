@@ -8,15 +8,21 @@ use anyhow::{Context, Result, bail};
 
 /// The folder of a cgroup that is named by its path, or by where it is below the mount.
 pub fn folder(name: &Path) -> Result<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mounts").context("/proc/self/mounts")?;
-    let mount = mount(&mounts)
-        .context("-G: no hierarchy of cgroups is mounted that the kernel samples by")?;
+    let mount = mounted("-G")?;
     let below = name.strip_prefix(&mount).or_else(|_| name.strip_prefix("/")).unwrap_or(name);
     let folder = mount.join(below);
     match folder.join("cgroup.procs").exists() {
         true => Ok(folder),
         false => bail!("-G {}: there is no cgroup {}", name.display(), folder.display()),
     }
+}
+
+/// Where the hierarchy is mounted; `option` needs it.
+pub fn mounted(option: &str) -> Result<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mounts").context("/proc/self/mounts")?;
+    mount(&mounts).with_context(|| {
+        format!("{option}: no hierarchy of cgroups is mounted that the kernel samples by")
+    })
 }
 
 /// Of the lines of /proc/self/mounts: `DEVICE FOLDER TYPE OPTIONS 0 0`, a space in a folder being `\040`.

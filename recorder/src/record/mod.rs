@@ -17,6 +17,7 @@ mod attrs;
 mod cgroup;
 mod clock;
 mod command;
+mod container;
 mod control;
 mod counters;
 mod embed;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::{cgroup, host, users};
+use super::{cgroup, container, host, users};
 
 /// What is recorded, but for a command.
 #[derive(Clone, Debug, Args)]
@@ -29,6 +29,9 @@ pub struct TargetArgs {
     /// What runs in this cgroup: its path, or that below the mount
     #[arg(short = 'G', long, value_name = "CGROUP", conflicts_with_all = ["pid", "tid", "cpu"])]
     pub cgroup: Option<PathBuf>,
+    /// What runs in this container or pod: its name, or enough of its id
+    #[arg(long, value_name = "NAME|ID", conflicts_with_all = ["pid", "tid", "cpu", "cgroup", "uid"])]
+    pub container: Option<String>,
 }
 
 /// What is recorded.
@@ -61,6 +64,9 @@ impl TargetArgs {
         }
         if let Some(name) = &self.cgroup {
             return cgroup::folder(name).map(Target::Cgroup).map(Some);
+        }
+        if let Some(asked) = &self.container {
+            return container::folder(asked).map(Target::Cgroup).map(Some);
         }
         if let Some(list) = &self.cpu {
             let cpus = host::parse_cpu_list(list).with_context(|| format!("-C {list}"))?;

@@ -158,7 +158,11 @@ fn the_older_recording_is_kept() {
 }
 
 /// A cgroup that is gone with the test.
-struct Cgroup(PathBuf);
+struct Cgroup {
+    folder: PathBuf,
+    /// Of the container that it might be.
+    id: String,
+}
 
 impl Cgroup {
     /// In the hierarchy that the kernel samples by.
@@ -168,14 +172,21 @@ impl Cgroup {
         let own = line(&|line| line.contains(" cgroup ") && line.contains("perf_event"));
         let mount = own.or_else(|| line(&|line| line.contains(" cgroup2 ")))?;
         let mount = mount.split(' ').nth(1)?;
-        let folder = PathBuf::from(format!("{mount}/perftab-test-record-{}", std::process::id()));
-        fs::create_dir(&folder).ok().map(|()| Self(folder))
+        // As docker calls those of its containers.
+        let id = format!("{:064x}", 0x7e57_0000_0000_u64 + u64::from(std::process::id()));
+        let id = id.chars().rev().collect();
+        let folder = PathBuf::from(format!("{mount}/docker-{id}.scope"));
+        fs::create_dir(&folder).ok().map(|()| Self { folder, id })
+    }
+
+    fn name(&self) -> &str {
+        self.folder.file_name().and_then(|name| name.to_str()).expect("a name")
     }
 }
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        let _ = fs::remove_dir(&self.folder);
     }
 }
 
@@ -192,10 +203,9 @@ fn a_cgroup_is_recorded_and_nothing_beside_it() {
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
     let inside = RunningProcess::program(&program, &[]);
-    fs::write(cgroup.0.join("cgroup.procs"), inside.pid()).expect("it moves");
-    let name = cgroup.0.file_name().unwrap().to_str().unwrap();
+    fs::write(cgroup.folder.join("cgroup.procs"), inside.pid()).expect("it moves");
     // The command runs outside of it.
-    let options = ["-g", "-G", name, "--", program.to_str().unwrap(), "300"];
+    let options = ["-g", "-G", cgroup.name(), "--", program.to_str().unwrap(), "300"];
     let recorded = recorder.run(&options);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     assert!(recorded.samples() > 0, "{}", recorded.said);
@@ -208,4 +218,12 @@ fn a_cgroup_is_recorded_and_nothing_beside_it() {
 
     let refused = recorder.run(&["-G", "no-such-cgroup", "--", "true"]);
     refused.failed_with(2, &["no-such-cgroup"]);
+
+    let by_id =
+        recorder.run(&["--container", &cgroup.id[..12], "--", program.to_str().unwrap(), "100"]);
+    assert_eq!(by_id.exit_code, Some(0), "{}", by_id.said);
+    let script = recorder.perf(&["script", "-F", "pid"]);
+    assert!(script.split_whitespace().all(|pid| pid == inside.pid()), "{script}");
+    let refused = recorder.run(&["--container", "no-such-one", "--", "true"]);
+    refused.failed_with(2, &["--container no-such-one", &cgroup.id[..12]]);
 }

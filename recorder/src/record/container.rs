@@ -1,0 +1,291 @@
+//! `--container`: the cgroup of a container, by its name or id.
+//!
+//! Run times put the id of a container into the name of its cgroup, and so it is found, whatever made it:
+//!
+//! | run time | cgroup |
+//! |---|---|
+//! | docker | `docker-ID.scope`, `docker/ID` |
+//! | podman | `libpod-ID.scope`, `libpod_parent/libpod-ID` |
+//! | containerd, cri-o | `cri-containerd-ID.scope`, `crio-ID.scope`, `NAMESPACE/ID` |
+//! | kubernetes | any of these below `kubepods…podUID.slice` or `kubepods/…/podUID` |
+//!
+//! Names are in files of docker, podman and kubernetes. They only say which id is meant.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow};
+use serde_json::Value;
+
+use super::{cgroup, host};
+use crate::output::counted;
+
+/// Characters of an id.
+const ID_LENGTH: usize = 64;
+/// Fewer characters of one are too few to mean it.
+const LEAST_PREFIX: usize = 4;
+/// Characters of an id in messages, as docker prints it.
+const SHORT: usize = 12;
+/// Levels of cgroups that are looked at, and how many of them.
+const MOST_LEVELS: usize = 16;
+const MOST_CGROUPS: usize = 1 << 16;
+/// Bytes of a file with names.
+const MOST_NAMES: u64 = 16 << 20;
+/// Containers that a message tells of.
+const MOST_SAID: usize = 10;
+/// What else run times put before an id: who watches over a container is not in it.
+const WATCHERS: &str = "conmon";
+
+/// A container that has a cgroup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Container {
+    id: String,
+    /// Its cgroup.
+    folder: PathBuf,
+    /// What people call it.
+    names: Vec<String>,
+    /// The uid of its pod, and the cgroup of that.
+    pod: Option<(String, PathBuf)>,
+}
+
+/// The cgroup of the container, or of the pod, that is meant.
+pub fn folder(asked: &str) -> Result<PathBuf> {
+    let mount = cgroup::mounted("--container")?;
+    let mut containers = containers(&mount);
+    name(&mut containers, Path::new("/"));
+    find(asked, &containers).map_err(|why| {
+        let remedy = match host::is_in_pid_namespace() {
+            true => "; this is a container itself: record on the host, or with its cgroups and processes",
+            false => "",
+        };
+        anyhow!("--container {asked}: {why}{remedy}")
+    })
+}
+
+/// The container that a name, an id, the beginning of one or the uid of a pod means.
+fn find(asked: &str, containers: &[Container]) -> Result<PathBuf, String> {
+    let by = |is_meant: &dyn Fn(&Container) -> bool| -> Vec<&Container> {
+        containers.iter().filter(|it| is_meant(it)).collect()
+    };
+    let of_pod = |it: &&Container| it.pod.as_ref().filter(|(uid, _)| uid == asked).cloned();
+    if let Some((_, folder)) = containers.iter().find_map(|it| of_pod(&it)) {
+        return Ok(folder);
+    }
+    let is_prefix = asked.len() >= LEAST_PREFIX && is_hex(asked);
+    let named = by(&|it| it.names.iter().any(|name| name == asked));
+    let meant = match named.is_empty() {
+        true => by(&|it| is_prefix && it.id.starts_with(asked)),
+        false => named,
+    };
+    match (&meant[..], containers) {
+        ([one], _) => Ok(one.folder.clone()),
+        ([], []) => Err("no cgroup here is one of a container".to_owned()),
+        ([], all) => Err(format!("there is no such container; there are {}", said(all.iter()))),
+        (several, _) => {
+            let which = said(several.iter().copied());
+            Err(format!("that may be {which}; give more of the id"))
+        }
+    }
+}
+
+/// Names and ids, as far as there is room.
+fn said<'a>(containers: impl ExactSizeIterator<Item = &'a Container>) -> String {
+    let more = containers.len().saturating_sub(MOST_SAID);
+    let words = containers.take(MOST_SAID).map(|it| {
+        let id = &it.id[..SHORT];
+        it.names.first().map_or_else(|| id.to_owned(), |name| format!("{name} ({id})"))
+    });
+    let mut words: Vec<String> = words.collect();
+    words.extend((more > 0).then(|| counted(more as u64, "more", "more")));
+    words.join(", ")
+}
+
+/// All containers below a mount of cgroups.
+fn containers(mount: &Path) -> Vec<Container> {
+    let (mut found, mut looked_at) = (Vec::new(), 0);
+    let mut waiting = vec![(mount.to_owned(), 0, None)];
+    while let Some((folder, level, pod)) = waiting.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let name = entry.file_name();
+            let (true, Some(name)) = (is_folder, name.to_str()) else { continue };
+            looked_at += 1;
+            if looked_at > MOST_CGROUPS {
+                return found;
+            }
+            let path = entry.path();
+            if let Some(id) = id_in(name) {
+                let (id, pod) = (id.to_owned(), pod.clone());
+                found.push(Container { id, folder: path, names: Vec::new(), pod });
+            } else if level < MOST_LEVELS {
+                let pod = uid_in(name).map(|uid| (uid, path.clone())).or_else(|| pod.clone());
+                waiting.push((path, level + 1, pod));
+            }
+        }
+    }
+    found.sort_by(|one, other| one.folder.cmp(&other.folder));
+    found
+}
+
+/// The id in the name of a container's cgroup.
+fn id_in(name: &str) -> Option<&str> {
+    let name = name.strip_suffix(".scope").unwrap_or(name);
+    let start = name.len().checked_sub(ID_LENGTH).filter(|&at| name.is_char_boundary(at))?;
+    let (before, id) = name.split_at(start);
+    let is_its = before.is_empty() || (before.ends_with('-') && !before.contains(WATCHERS));
+    (is_its && is_hex(id)).then_some(id)
+}
+
+/// The uid in the name of a pod's cgroup: `podUID`, or `kubepods-burstable-podUID.slice`, where its hyphens are
+/// underscores.
+fn uid_in(name: &str) -> Option<String> {
+    let name = name.strip_suffix(".slice").unwrap_or(name);
+    let uid = match name.rsplit_once("-pod") {
+        Some((before, uid)) if before.starts_with("kubepods") => uid.replace('_', "-"),
+        _ => name.strip_prefix("pod")?.to_owned(),
+    };
+    let is_uid = uid.len() >= 32 && uid.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    is_uid.then_some(uid)
+}
+
+fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Reads what containers are called, from the files of run times below a root folder.
+fn name(containers: &mut [Container], root: &Path) {
+    let of_podman = names_of_podman(root);
+    let of_kubernetes = names_of_kubernetes(root);
+    for container in containers {
+        let id = &container.id;
+        let docker = format!("var/lib/docker/containers/{id}/config.v2.json");
+        let docker = json(&root.join(docker));
+        let docker = docker.as_ref().and_then(|it| it["Name"].as_str());
+        container.names.extend(docker.map(|name| name.trim_start_matches('/').to_owned()));
+        for (of, name) in of_podman.iter().chain(&of_kubernetes) {
+            if of == id {
+                container.names.push(name.clone());
+            }
+        }
+    }
+}
+
+/// Ids and names: `[{"id": …, "names": […]}]`.
+fn names_of_podman(root: &Path) -> Vec<(String, String)> {
+    const FILE: &str = "containers/storage/overlay-containers/containers.json";
+    let of_root = root.join("var/lib").join(FILE);
+    let home = std::env::home_dir().map(|home| home.join(".local/share").join(FILE));
+    let of_user = home.and_then(|home| Some(root.join(home.strip_prefix("/").ok()?)));
+    let mut names = Vec::new();
+    for file in [Some(of_root), of_user].into_iter().flatten() {
+        let containers = json(&file);
+        for container in containers.iter().filter_map(Value::as_array).flatten() {
+            let Some(id) = container["id"].as_str() else { continue };
+            let of_it = container["names"].as_array().into_iter().flatten();
+            names.extend(of_it.filter_map(|it| Some((id.to_owned(), it.as_str()?.to_owned()))));
+        }
+    }
+    names
+}
+
+/// Ids and names, by the files of their logs: `POD_NAMESPACE_CONTAINER-ID.log`.
+fn names_of_kubernetes(root: &Path) -> Vec<(String, String)> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root.join("var/log/containers")).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let parts = name.to_str().and_then(|name| name.strip_suffix(".log")?.rsplit_once('-'));
+        let Some((name, id)) = parts.filter(|(_, id)| id.len() == ID_LENGTH && is_hex(id)) else {
+            continue;
+        };
+        if let [pod, namespace, container] = name.split('_').collect::<Vec<_>>()[..] {
+            let all = [
+                container.to_owned(),
+                format!("{pod}/{container}"),
+                format!("{namespace}/{pod}/{container}"),
+            ];
+            names.extend(all.map(|name| (id.to_owned(), name)));
+        }
+    }
+    names
+}
+
+fn json(path: &Path) -> Option<Value> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(MOST_NAMES).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake_root::FakeRoot;
+    use super::*;
+
+    fn id(digits: &str) -> String {
+        digits.repeat(ID_LENGTH)[..ID_LENGTH].to_owned()
+    }
+
+    fn found(asked: &str, root: &FakeRoot) -> Result<PathBuf, String> {
+        let mut all = containers(&root.path().join("cgroups"));
+        name(&mut all, root.path());
+        let found = find(asked, &all)?;
+        Ok(found.strip_prefix(root.path().join("cgroups")).unwrap().to_owned())
+    }
+
+    #[test]
+    fn containers_are_found_by_id_and_by_name() {
+        let root = FakeRoot::new("containers");
+        let [web, db, pod, cri, k8s] = ["0a1b", "0a2c", "beef", "cafe", "f00d"].map(id);
+        let pod_uid = "11111111-2222-3333-4444-555555555555";
+        let cgroups = [
+            format!("system.slice/docker-{web}.scope/init.scope"),
+            format!("docker/{db}"),
+            format!("machine.slice/libpod-{pod}.scope"),
+            format!("machine.slice/libpod-conmon-{pod}.scope"),
+            format!(
+                "kubepods.slice/kubepods-pod{}.slice/cri-containerd-{cri}.scope",
+                pod_uid.replace('-', "_")
+            ),
+            format!("kubepods/besteffort/podaaaaaaaa-2222-3333-4444-555555555555/{k8s}"),
+            "user.slice/session-1.scope".to_owned(),
+        ];
+        for cgroup in &cgroups {
+            root.write(&format!("cgroups/{cgroup}/cgroup.procs"), b"");
+        }
+        root.write(
+            &format!("var/lib/docker/containers/{web}/config.v2.json"),
+            br#"{"ID": "0a1b", "Name": "/web"}"#,
+        );
+        root.write(
+            "var/lib/containers/storage/overlay-containers/containers.json",
+            format!(r#"[{{"id": "{pod}", "names": ["api", "alias"]}}, {{"id": 7}}]"#).as_bytes(),
+        );
+        root.write(&format!("var/log/containers/shop-7d_prod_cart-{k8s}.log"), b"");
+        for (asked, cgroup) in
+            [("web", 0), ("0a1b", 0), (&db, 1), ("api", 2), ("alias", 2), ("cafe", 4)]
+        {
+            let expected = cgroups[cgroup].trim_end_matches("/init.scope");
+            assert_eq!(found(asked, &root).as_deref(), Ok(Path::new(expected)), "{asked}");
+        }
+        for asked in ["cart", "shop-7d/cart", "prod/shop-7d/cart"] {
+            assert_eq!(found(asked, &root).as_deref(), Ok(Path::new(&cgroups[5])), "{asked}");
+        }
+        let of_pod = Path::new(&cgroups[4]).parent().unwrap();
+        assert_eq!(found(pod_uid, &root).as_deref(), Ok(of_pod));
+        let said = found("other", &root).unwrap_err();
+        assert!(said.contains("web (0a1b0a1b0a1b)") && said.contains("0a2c0a2c0a2c"), "{said}");
+        assert!(!found("0a1", &root).unwrap_err().contains("may be"), "three digits mean nothing");
+    }
+
+    #[test]
+    fn what_may_be_several_is_refused() {
+        let root = FakeRoot::new("containers-alike");
+        for last in ["1", "2"] {
+            let id = format!("{}{last}", &id("ab")[1..]);
+            root.write(&format!("cgroups/docker/{id}/cgroup.procs"), b"");
+        }
+        assert!(found("baba", &root).unwrap_err().contains("give more of the id"));
+        let none = FakeRoot::new("containers-none");
+        assert!(found("web", &none).unwrap_err().contains("no cgroup here"));
+    }
+}
