@@ -53,7 +53,7 @@ fn main() -> ExitCode {
 fn run(command: Command, losses: ExitCode) -> anyhow::Result<ExitCode> {
     let outcome = match command {
         // Its exit code may be that of the command it recorded.
-        Command::Record(args) => return record::run(&args, losses),
+        Command::Record(args) => return commands::record::run(&args, losses),
         Command::View(args) => serve::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Annotate(args) => commands::annotate::run(&args),

@@ -328,6 +328,29 @@ pub fn failure(error: &anyhow::Error) {
     say(format_args!("{error:#}"));
 }
 
+/// A path as a word of a command line for the shell: in quotes where that needs any, and such that all of it can be seen.
+pub fn shell_word(path: &Path) -> String {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(byte);
+    // What begins with a hyphen is an option.
+    let folder = if bytes.first() == Some(&b'-') { "./" } else { "" };
+    match path.to_str() {
+        Some(text) if !text.is_empty() && bytes.iter().all(is_plain) => format!("{folder}{text}"),
+        Some(text) if printable(text) == text => {
+            format!("'{folder}{}'", text.replace('\'', r"'\''"))
+        }
+        // As bash, zsh, ksh and POSIX since 2024 read it.
+        _ => {
+            let escaped = |byte: &u8| match byte {
+                b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
+                b' '..=b'~' => char::from(*byte).to_string(),
+                _ => format!("\\x{byte:02x}"),
+            };
+            format!("$'{folder}{}'", bytes.iter().map(escaped).collect::<String>())
+        }
+    }
+}
+
 /// A text as far as it says something: so many characters of it, and a sign where there were more.
 pub fn shortened(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
@@ -429,6 +452,35 @@ mod tests {
         assert_eq!(size(412), "412 B");
         assert_eq!(size(1_540), "1.5 kB");
         assert_eq!(size(1_400_000_000), "1,400.0 MB");
+    }
+
+    /// The shell itself reads them.
+    #[test]
+    fn words_for_the_shell_are_read_as_the_same_path() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        for bytes in [
+            &b"perf.data"[..],
+            b"my data/it's \"here\".data",
+            b"$HOME`x`\\!*?",
+            b"-rf",
+            "f\u{fc}r dich".as_bytes(),
+            b"a\nb\x1b[2J'\\",
+            b"\xff\xfe1",
+            "\u{202e}x".as_bytes(),
+        ] {
+            let word = shell_word(Path::new(OsStr::from_bytes(bytes)));
+            assert!(printable(&word) == word, "{word:?}");
+            let script = format!("printf %s {word}");
+            let Ok(said) = std::process::Command::new("bash").args(["-c", &script]).output() else {
+                println!("SKIPPED: words_for_the_shell: bash is not installed");
+                return;
+            };
+            let read = said.stdout.strip_prefix(b"./").unwrap_or(&said.stdout);
+            assert_eq!(read, bytes, "{word}");
+        }
+        assert_eq!(shell_word(Path::new("perf.data")), "perf.data");
+        assert_eq!(shell_word(Path::new("a b")), "'a b'");
     }
 
     /// The link may have come after somebody looked: it must not be followed when it is opened.

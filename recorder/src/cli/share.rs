@@ -41,7 +41,7 @@ pub struct ShareArgs {
 }
 
 /// What a link or page tells of its recording.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct LinkContentArgs {
     /// Most detailed times to keep: samples, threads, processes or none
     #[arg(long, value_name = "LEVEL", default_value = "samples", hide_possible_values = true)]
@@ -56,7 +56,7 @@ pub struct LinkContentArgs {
 }
 
 /// How much of times is told, where there is room for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum LinkTimes {
     /// Of the first and the last sample.
     None,
@@ -65,6 +65,7 @@ pub enum LinkTimes {
     /// How much of each thread.
     Threads,
     /// Of every sample.
+    #[default]
     Samples,
 }
 

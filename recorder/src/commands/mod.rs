@@ -11,6 +11,7 @@ mod header;
 pub mod help_files;
 pub mod info;
 pub mod list;
+pub mod record;
 pub mod report;
 pub mod script;
 pub mod share;

@@ -10,10 +10,11 @@ use perftab_core::{NamingDepth, Query, ShareOptions, SharedPart, SharedTexts, Ti
 use serde::Serialize;
 
 use super::{filter, finish_named, read_named};
-use crate::cli::{FilterArgs, LinkContentArgs, LinkTimes, ShareArgs};
+use crate::cli::{FilterArgs, InputArgs, LinkContentArgs, LinkTimes, NameArgs, ShareArgs};
 use crate::debuginfod_client::is_http;
 use crate::input::file_name;
 use crate::output::{self, Outcome, Progress, Unit, counted, grouped, percent};
+use crate::page;
 use crate::place_texts;
 
 /// Where no page is known. The name never resolves (RFC 2606), so nobody can claim it; every
@@ -74,6 +75,54 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
         output::notice("only Chromium is known to open a link this long");
     }
     Ok(finish_named(&session))
+}
+
+/// After a recording: prints a link that keeps all of it, or writes a page beside the recording where that would be
+/// longer than [`OPENS_ANYWHERE`].
+pub fn after_recording(recording: &Path) -> anyhow::Result<()> {
+    let base = base(None)?;
+    let (input, images) = (InputArgs::of(recording.to_owned()), NameArgs::default());
+    let mut session = read_named(&input, &images, NamingDepth::Inlined)?;
+    let content = LinkContentArgs::default();
+    let whole = options(&session, &content, &FilterArgs::default(), recording)?;
+    let before_payload = base.chars().count() + 1;
+    let characters = OPENS_ANYWHERE.saturating_sub(before_payload);
+    let short = ShareOptions { characters, ..whole.clone() };
+    match make(&mut session, &short) {
+        Ok(shared) if shared.fidelity.kept_nodes == shared.fidelity.total_nodes => {
+            if shared.fidelity.total_nodes == 0 {
+                output::notice("no samples: there is nothing to share");
+                return Ok(());
+            }
+            let link = format!("{base}#{}", shared.payload);
+            output::write(Path::new("-"), &[link.as_bytes(), b"\n"])?;
+            say_what_opens(&base, &shared.fidelity);
+        }
+        Ok(_) | Err(TooSmall { .. }) => {
+            let mut page = recording.as_os_str().to_owned();
+            page.push(".html");
+            let page = Path::new(&page);
+            let shared = make(&mut session, &whole)?;
+            output::write(page, &[page::with_profile(&shared.payload).as_bytes()])?;
+            output::notice(format_args!(
+                "a link would be long: the page {} {}; open it in a browser, or send it",
+                page.display(),
+                keeps(&shared.fidelity)
+            ));
+        }
+    }
+    finish_named(&session);
+    Ok(())
+}
+
+/// What a link keeps, and where it opens.
+fn say_what_opens(base: &str, fidelity: &FidelityInfo) {
+    output::notice(keeps(fidelity));
+    if base == NO_PAGE {
+        output::notice(
+            "this address has no page: paste the link into any perftab page, or name one with $PERFTAB_BASE_URL",
+        );
+    }
 }
 
 /// Makes it, and says how far that is: of millions of samples it takes seconds.

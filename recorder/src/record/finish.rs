@@ -98,7 +98,7 @@ impl Session {
         warn_of_replaced(&tally, &changed, &identified);
         warn(&tally, kernel.as_ref(), lost, counters.ring_bytes);
 
-        let path = path.display();
+        let (word, path) = (output::shell_word(&path), path.display());
         let samples = output::counted(tally.samples, "sample", "samples");
         let failure = match ending {
             Ending::WriteFailed(error) => Some(error),
@@ -123,7 +123,7 @@ impl Session {
             let size = output::size(size);
             let next = match is_stream {
                 true => String::new(),
-                false => format!("; next: perftab report {path}, or perftab view {path}"),
+                false => format!("; next: perftab report {word}, or perftab view {word}"),
             };
             let losses = match (lost, tally.lost_sideband) {
                 (0, 0) => "none lost".to_owned(),

@@ -57,6 +57,7 @@ mod tasks;
 mod trigger;
 mod users;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -70,6 +71,7 @@ use self::control::Control;
 use self::counters::Counters;
 use self::finish::RecordingOutcome;
 use self::options::Plan;
+use self::output_options::OutputPlan;
 use self::session::{Ending, Loudness, Session};
 use self::signals::Signals;
 use crate::output::{self, notice};
@@ -77,17 +79,31 @@ use crate::output::{self, notice};
 /// Wrong usage, as clap has it too.
 const USAGE: u8 = 2;
 
+/// What came of a recording.
+pub struct Recording {
+    /// That of the process.
+    pub code: ExitCode,
+    /// The file, if it is one and has all that was recorded.
+    pub file: Option<PathBuf>,
+}
+
+impl Recording {
+    fn none(code: ExitCode) -> Self {
+        Self { code, file: None }
+    }
+}
+
 /// Records as the options say, and tells on standard error what came of it. `losses` is the exit
 /// code if samples were lost.
-pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
+pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<Recording> {
     if let Some(recorder) = args.exec_when_continued {
-        return command::become_command(&args.command, recorder);
+        return command::become_command(&args.command, recorder).map(Recording::none);
     }
     let plan = match Plan::new(args) {
         Ok(plan) => plan,
         Err(error) => {
             output::failure(&error);
-            return Ok(ExitCode::from(USAGE));
+            return Ok(Recording::none(ExitCode::from(USAGE)));
         }
     };
     say_what_cannot_be_seen(&plan);
@@ -116,12 +132,17 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
     let kept = session.finish(&ending, exit_code, &plan)?;
     // Only now: a command that takes its time to end must not keep the file incomplete.
     let code = command.as_mut().and_then(StoppedCommand::terminate);
-    Ok(match (kept, ending, code) {
+    let file = match plan.output {
+        OutputPlan::File(path) if kept != RecordingOutcome::UntilFull => Some(path),
+        _ => None,
+    };
+    let code = match (kept, ending, code) {
         (RecordingOutcome::UntilFull, ..) => ExitCode::FAILURE,
         (_, Ending::CommandEnded, Some(code)) if code != 0 => ExitCode::from(code),
         (RecordingOutcome::WithLosses, ..) => losses,
         (RecordingOutcome::All, ..) => ExitCode::SUCCESS,
-    })
+    };
+    Ok(Recording { code, file })
 }
 
 fn say_what_cannot_be_seen(plan: &Plan) {

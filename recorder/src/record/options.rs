@@ -76,6 +76,9 @@ pub struct RecordArgs {
     /// What is written.
     #[command(flatten)]
     pub to: OutputArgs,
+    /// At the end, print a link, or write a page where that would be long
+    #[arg(long, conflicts_with_all = ["switch_output", "overwrite"])]
+    pub share: bool,
     /// Samples only after so many milliseconds; -1: by --control
     #[arg(short = 'D', long, value_name = "MS", allow_negative_numbers = true,
         value_parser = clap::value_parser!(i64).range(-1..))]
@@ -90,7 +93,7 @@ pub struct RecordArgs {
     #[arg(short = 'B', long)]
     pub no_buildid: bool,
     /// Like -B, and fail if mappings cannot have build-ids
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub buildid_mmap: bool,
     /// As perf: nothing is copied to ~/.debug; perftab copies nothing anyway
     #[arg(short = 'N', long, hide = true)]
@@ -277,6 +280,9 @@ impl Plan {
     /// Checks the options against each other and against this machine.
     pub fn new(args: &RecordArgs) -> Result<Self> {
         let output = OutputPlan::new(&args.to)?;
+        if args.share && output == OutputPlan::Stream {
+            bail!("-o -: --share needs a file; or pipe the stream into perftab share -");
+        }
         let online_cpus = host::online_cpus()?;
         let embed = embed::checked(&args.embed, &output)?;
         let target = match args.target.target(&online_cpus)? {

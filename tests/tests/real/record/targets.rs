@@ -1,5 +1,6 @@
 //! What is recorded, and when it ends.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -88,6 +89,39 @@ fn one_thread_and_a_time_limit() {
         }
     }
     panic!("the thread had no time on the CPU");
+}
+
+#[test]
+fn what_to_do_next_can_be_pasted_and_shared() {
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let record = |base: &str| {
+        let mut record = Command::new(perftab_binary());
+        record.args(["record", "-g", "-o", "it's here.data", "--share", "--"]).arg(&program);
+        let record = record.arg("200").current_dir(&*recorder.folder);
+        let ended = record.env("PERFTAB_BASE_URL", base).ended().expect("perftab runs");
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(ended.status.success(), "{said}");
+        (String::from_utf8(ended.stdout).expect("text"), said)
+    };
+    let (link, said) = record("https://host/page");
+    let (_, next) = said.split_once("; next: ").expect("what to do next");
+    let command = next.split(", or ").next().expect("a command").replace("perftab", "\"$0\"");
+    assert!(link.starts_with("https://host/page#p1."), "{link}");
+    let shell = |script: &str, word: &OsStr| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).arg(perftab_binary()).arg(word).current_dir(&*recorder.folder);
+        let ended = shell.ended().expect("sh runs");
+        assert!(ended.status.success(), "{script}: {}", String::from_utf8_lossy(&ended.stderr));
+        String::from_utf8(ended.stdout).expect("text")
+    };
+    assert!(shell(&command, OsStr::new("")).contains(" user_work "), "{command}");
+    assert!(shell("\"$0\" report \"$1\"", OsStr::new(link.trim())).contains(" user_work "));
+    // Where nothing else fits into a link, there is a page.
+    let (link, said) = record(&format!("https://host/{}", "a".repeat(65_530)));
+    assert!(link.is_empty() && said.contains("it's here.data.html keeps all"), "{said}");
+    let page = shell("\"$0\" report \"$1\"", OsStr::new("it's here.data.html"));
+    assert!(page.contains(" user_work "), "{page}");
 }
 
 #[test]
