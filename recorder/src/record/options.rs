@@ -90,7 +90,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
     /// Omit the build-id table; since Linux 5.12 mappings have build-ids
-    #[arg(short = 'B', long)]
+    #[arg(short = 'B', long, hide = true)]
     pub no_buildid: bool,
     /// Like -B, and fail if mappings cannot have build-ids
     #[arg(long, hide = true)]

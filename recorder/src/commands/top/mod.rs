@@ -299,7 +299,7 @@ impl Top {
     /// A table, as `perf top --stdio` prints it.
     fn print(&self) -> anyhow::Result<()> {
         let mut results = Results::new();
-        writeln!(results, "# {}", self.heading())?;
+        writeln!(results, "# perftab top: {}", self.heading())?;
         writeln!(results, "# {}", self.what_is_shown())?;
         writeln!(results, "#{}", &Picture::titles(&self.look)[1..])?;
         let mut functions = self.entries.unwrap_or(PRINTED);
@@ -329,7 +329,7 @@ impl Top {
             false => &self.picture.event,
         };
         let heading = format!(
-            "perftab top: {}/s, kernel {}, {lost} [{event}, {}] ({})",
+            "{}/s, kernel {}, {lost} [{event}, {}] ({})",
             counted(rate.round() as u64, "sample", "samples"),
             percent(self.picture.kernel_share, 1.0),
             self.recorded.rate,
