@@ -6,10 +6,10 @@ pub use perftab_export::script_fields::{Chains, Column, Layout, Times as TimeDig
 pub use perftab_export::{Events, ExportRequest, Format};
 pub use perftab_images::{
     Clock, CodeLine, CodeOrigin, CodeTable, Companion, CompanionId, DataReference, ForceError,
-    FunctionCode, FunctionPlace, Image, ImageContents, Kallsyms, Machine, MissingUnits,
-    NamedCompanion, NamingDepth, NotAnImage, RecordedIdentities, ReferenceWay, Rejection,
-    SupplementaryLink, Svma, check_whole, content_hash, is_jitdump, is_perf_map, stamped_kallsyms,
-    without_parameters,
+    FoundFunctions, FunctionCode, FunctionPlace, Image, ImageContents, Kallsyms, Loads, Machine,
+    MissingUnits, NamedCompanion, NamingDepth, NotAnImage, RecordedIdentities, ReferenceWay,
+    Rejection, StaticProbe, SupplementaryLink, Svma, check_whole, content_hash, is_jitdump,
+    is_perf_map, stamped_kallsyms, without_parameters,
 };
 pub use perftab_names::{FileId, FunctionId, Status};
 pub use perftab_perfdata::decode::data_source::AccessPart;

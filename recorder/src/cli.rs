@@ -148,7 +148,7 @@ pub struct HelpFilesArgs {
 /// `perftab list`.
 #[derive(Debug, Args)]
 pub struct ListEventsArgs {
-    /// hw, sw, cache, tracepoint, pmu, or a part of names; * and ? as in the shell
+    /// hw, sw, pmu, tracepoint, uprobe, sdt [FILE], a part of names; * and ? as in the shell
     #[arg(value_name = "WHAT")]
     pub what: Vec<String>,
 }
@@ -156,6 +156,9 @@ pub struct ListEventsArgs {
 /// `perftab evlist`.
 #[derive(Debug, Args)]
 pub struct EvlistArgs {
+    /// Events of a group on one line, as {a,b}
+    #[arg(short, long)]
+    pub group: bool,
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,

@@ -11,8 +11,8 @@ use perftab_core::session::{
 };
 use perftab_export::{Events, ExportRequest, Format};
 use perftab_images::{
-    CodeTable, Companion, DsoImages, Image, MadeCodeRules, MatchedImage, RecordedIdentities,
-    RowMemory, UnwoundMachine, check_whole,
+    CodeTable, Companion, DsoImages, FoundFunctions, Image, MadeCodeRules, MatchedImage,
+    RecordedIdentities, RowMemory, UnwoundMachine, check_whole,
 };
 use perftab_names::Symbols;
 use perftab_perfdata::decode::attr::{Attr, SampleLayout, TrailerLayout};
@@ -469,6 +469,18 @@ fn assert_same<T: PartialEq + Debug>(one: T, other: T, what: &str) {
 pub fn image(file: &[u8]) {
     named(DsoKind::User, &[], file, &[]);
     placed(file);
+    probed(file);
+}
+
+/// Where it can be probed, and what it loads.
+fn probed(file: &[u8]) {
+    let Ok(image) = Image::open("", Box::new(SliceSource::new(file))) else { return };
+    used(image.static_probes());
+    if let Ok(FoundFunctions::At(places)) = image.functions_called("main", Some(&image)) {
+        assert!(!places.is_empty());
+        used(places.into_iter().map(|at| image.code_offset(at)).collect::<Vec<_>>());
+    }
+    used(image.loads());
 }
 
 /// What a process says of its code, and samples at the first bytes and behind the last ones of each code.

@@ -44,6 +44,7 @@ mod offer;
 mod perf_map;
 mod placement;
 mod plt;
+mod probes;
 mod recorded;
 mod rejection;
 mod rest;
@@ -83,6 +84,7 @@ pub use naming::{
 pub use objects::MatchedObjects;
 pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
 pub use perf_map::is_perf_map;
+pub use probes::{FoundFunctions, Loads, StaticProbe};
 pub use recorded::RecordedIdentities;
 pub use rejection::{Rejection, SameName};
 pub use supplementary::SupplementaryLink;

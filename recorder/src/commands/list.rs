@@ -19,10 +19,19 @@ enum Kind {
     Software,
     Pmu,
     Tracepoint,
+    /// Of a function that the user names.
+    Probe,
+    /// That the authors of a program put into it.
+    Static,
 }
 
+/// How probes of functions are written.
+const PROBES: [&str; 2] =
+    ["uprobe:/path/of/program:function[+OFFSET]", "uretprobe:/path/of/program:function"];
+
 impl Kind {
-    const ALL: [Self; 4] = [Self::Hardware, Self::Software, Self::Pmu, Self::Tracepoint];
+    const ALL: [Self; 6] =
+        [Self::Hardware, Self::Software, Self::Pmu, Self::Tracepoint, Self::Probe, Self::Static];
 
     /// As perf calls it.
     fn title(self) -> &'static str {
@@ -31,6 +40,8 @@ impl Kind {
             Self::Software => "Software event",
             Self::Pmu => "Kernel PMU event",
             Self::Tracepoint => "Tracepoint event",
+            Self::Probe => "Probe of a function",
+            Self::Static => "SDT event",
         }
     }
 
@@ -41,6 +52,8 @@ impl Kind {
             "sw" | "software" => Self::Software,
             "pmu" => Self::Pmu,
             "tracepoint" => Self::Tracepoint,
+            "uprobe" => Self::Probe,
+            "sdt" => Self::Static,
             _ => return None,
         })
     }
@@ -56,6 +69,8 @@ impl Kind {
                 output::notice(format_args!("{}: {error}; root can read it", TRACEPOINTS[0]));
                 Vec::new()
             }),
+            Self::Probe => PROBES.map(str::to_owned).into(),
+            Self::Static => events::listed_static_probes(),
         }
     }
 }
@@ -63,6 +78,18 @@ impl Kind {
 /// Prints events by kind and name.
 pub fn run(args: &ListEventsArgs) -> anyhow::Result<Outcome> {
     let mut results = Results::new();
+    if let [first, files @ ..] = args.what.as_slice()
+        && Kind::of_word(first) == Some(Kind::Static)
+        && !files.is_empty()
+    {
+        for file in files {
+            for name in events::static_probes_of(Path::new(file))? {
+                write_name(&mut results, &name, Kind::Static)?;
+            }
+        }
+        results.flush()?;
+        return Ok(Outcome::Complete);
+    }
     let mut is_first = true;
     for kind in Kind::ALL {
         let is_meant = |name: &String| {
@@ -81,11 +108,15 @@ pub fn run(args: &ListEventsArgs) -> anyhow::Result<Outcome> {
             writeln!(results)?;
         }
         for name in names {
-            writeln!(results, "  {:<50} [{}]", printable(&name), kind.title())?;
+            write_name(&mut results, &name, kind)?;
         }
     }
     results.flush()?;
     Ok(Outcome::Complete)
+}
+
+fn write_name(results: &mut Results, name: &str, kind: Kind) -> io::Result<()> {
+    writeln!(results, "  {:<50} [{}]", printable(name), kind.title())
 }
 
 /// As perf has it: a word without `*` and `?` may be anywhere in the name.

@@ -4,7 +4,7 @@ use perf_event_open_sys::bindings::perf_event_attr;
 use perftab_perfdata::format::attr::{read_format, sample_type};
 
 use super::clock;
-use super::events::{EventSpec, Privilege, Sampled};
+use super::events::{EventSpec, GroupSamples, Grouping, Mode, Privilege, Sampled};
 use super::options::{CallChains, KeptSamples, Plan, Rate, StackCopy, Start};
 use super::sys;
 use super::target::Target;
@@ -62,6 +62,13 @@ pub fn attr(
     attr.bp_type = spec.code.access;
     attr.sample_type = sample_bits(plan, all);
     attr.read_format = read_format::ID;
+    let reads_values = all.iter().any(|spec| spec.grouping.reads_values());
+    if reads_values && role == Role::Tracking {
+        // It is inherited, which kernels before 6.12 refuse with values; and it takes no samples.
+        attr.sample_type &= !sample_type::READ;
+    } else if reads_values {
+        attr.read_format |= read_format::GROUP;
+    }
     if level >= KernelLevel::LostCounts {
         attr.read_format |= read_format::LOST;
     }
@@ -72,6 +79,8 @@ pub fn attr(
     match spec.rate(plan.rate) {
         // It never occurs.
         _ if role == Role::Tracking => {}
+        // The leader's samples are its own.
+        _ if spec.grouping == Grouping::Member(GroupSamples::OfLeader) => {}
         Rate::Period(period) => attr.sample_period = period,
         Rate::Frequency(hz) if spec.is_clock() => attr.sample_period = 1_000_000_000 / hz.max(1),
         Rate::Frequency(hz) => {
@@ -85,18 +94,30 @@ pub fn attr(
         // Frame pointers would be followed for nothing.
         attr.set_exclude_callchain_user(1);
     }
-    attr.set_disabled(1);
+    // As perf: members count while their leader does.
+    let leads = !spec.grouping.is_member();
+    attr.set_disabled(u64::from(leads));
+    let may_inherit = role == Role::Tracking || !reads_values && !spec.has(Mode::NotInherited);
     attr.set_inherit(match plan.target {
-        Target::Command | Target::Processes(_) => 1,
+        Target::Command | Target::Processes(_) => u64::from(may_inherit),
         Target::Threads(_) | Target::Cpus(_) | Target::Cgroup(_) => 0,
     });
     let is_begun = role == Role::Tracking || plan.start == Start::AtOnce;
-    attr.set_enable_on_exec(u64::from(plan.target == Target::Command && is_begun));
+    attr.set_enable_on_exec(u64::from(plan.target == Target::Command && is_begun && leads));
+    attr.set_pinned(u64::from(leads && spec.has(Mode::Pinned)));
+    attr.set_exclusive(u64::from(leads && spec.has(Mode::Exclusive)));
+    attr.set_exclude_idle(u64::from(spec.has(Mode::NoIdle)));
+    if let Some(frames) = spec.max_stack {
+        attr.sample_max_stack = frames;
+    }
     attr.set_exclude_kernel(u64::from(spec.privilege == Privilege::UserOnly));
-    attr.set_exclude_hv(u64::from(spec.privilege == Privilege::UserOnly));
+    let without_hypervisor = spec.privilege != Privilege::Any && !spec.has(Mode::Hypervisor);
+    attr.set_exclude_hv(u64::from(without_hypervisor));
     attr.set_exclude_user(u64::from(spec.privilege == Privilege::KernelOnly));
-    // The guest's code cannot be named from here.
-    attr.set_exclude_guest(1);
+    // The guest's code cannot be named from here, so only who asks has it.
+    let of_guest = spec.has(Mode::Guest);
+    attr.set_exclude_guest(u64::from(!of_guest));
+    attr.set_exclude_host(u64::from(of_guest && !spec.has(Mode::Host)));
     attr.set_precise_ip(spec.precise.level().into());
     attr.set_sample_id_all(1);
     let is_overwritten = role == Role::SamplingOnly && plan.samples == KeptSamples::Latest;
@@ -137,8 +158,12 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
     if plan.target.is_any_process() {
         bits |= sample_type::CPU;
     }
+    // Values of counters, of which whoever reads makes samples of a leader's members.
+    if all.iter().any(|spec| spec.grouping.reads_values()) {
+        bits |= sample_type::READ;
+    }
     // Fields, and the CPU that perf's tools for tracepoints rely on. Others pay 16 bytes a sample.
-    if all.iter().any(|spec| spec.tracepoint.is_some()) {
+    if all.iter().any(EventSpec::has_raw_data) {
         bits |= sample_type::CPU | sample_type::RAW;
     }
     // Eight bytes a sample that only an adjusted period needs.

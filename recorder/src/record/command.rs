@@ -19,8 +19,8 @@ use rustix::process::{
 
 use super::explain;
 
-/// What the copy of ourselves is called with.
-const SELF: &str = "/proc/self/exe";
+/// The file of this program, for copies of ourselves.
+pub const SELF: &str = "/proc/self/exe";
 
 /// A process that is or will be the command. Killed when dropped while it is still stopped.
 pub struct StoppedCommand {
@@ -147,7 +147,7 @@ pub fn become_command(command: &[OsString], recorder: i32) -> Result<ExitCode> {
 }
 
 /// Looks the command up as exec will, so that a wrong name fails before anything is recorded.
-fn find(program: &OsStr) -> Result<PathBuf> {
+pub fn find(program: &OsStr) -> Result<PathBuf> {
     let candidates: Vec<PathBuf> = if program.as_encoded_bytes().contains(&b'/') {
         vec![PathBuf::from(program)]
     } else {

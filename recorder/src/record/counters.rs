@@ -15,10 +15,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use anyhow::{Context, Result, anyhow, bail};
 use perf_event_open_sys::bindings::perf_event_attr;
+use perftab_perfdata::format::attr::sample_type;
 use rustix::io::Errno;
 
 use super::attrs::{KernelLevel, Role, attr, with_sideband};
-use super::events::{self, EventSpec, Privilege, Tracepoint};
+use super::events::{self, EventSpec, Grouping, Mode, Privilege, Tracepoint};
 use super::explain;
 use super::options::{BuildIdTable, KeptSamples, OffCpu, Plan, RingOrigin};
 use super::ring::{OverwrittenRing, Ring};
@@ -48,8 +49,8 @@ impl Counter {
     }
 
     fn lost_by(&self, counters: Range<usize>) -> Option<u64> {
-        let fds = self.fds.get(counters)?.iter();
-        fds.map(|fd| sys::lost_records(fd, self.attr.read_format)).sum()
+        let open = self.fds.get(counters.clone())?.iter().zip(self.ids.get(counters)?);
+        open.map(|(fd, &id)| sys::lost_records(fd, self.attr.read_format, id)).sum()
     }
 }
 
@@ -101,7 +102,16 @@ impl Counters {
                  without it ids are read when the recording ends"
             );
         }
-        let specs = permitted(plan, specs, level, &mut notices)?;
+        let mut specs = permitted(plan, specs, level, &mut notices)?;
+        check_groups(plan, &mut specs, level)?;
+        if matches!(plan.target, Target::Command | Target::Processes(_))
+            && specs.iter().any(|spec| spec.grouping.reads_values())
+        {
+            notices.push(
+                ":S samples only threads that run when it begins, as in perf; -a samples all"
+                    .into(),
+            );
+        }
         let counter = |spec: &EventSpec, role: Role| {
             let attr = attr(plan, &specs, spec, level, role);
             Counter { spec: spec.clone(), attr, fds: Vec::new(), ids: Vec::new() }
@@ -124,6 +134,12 @@ impl Counters {
     /// The bits that say which fields a sample has; the same for all events.
     pub fn sample_type(&self) -> u64 {
         self.events[0].attr.sample_type
+    }
+
+    /// Which values samples carry, if any; the same for all events.
+    pub fn read_format(&self) -> Option<u64> {
+        let attr = &self.events[0].attr;
+        (attr.sample_type & sample_type::READ != 0).then_some(attr.read_format)
     }
 
     /// Whether samples can have been taken in the kernel.
@@ -319,8 +335,15 @@ fn open_sharing<R>(
     let mut owner: Option<(usize, usize)> = None;
     let mut ring = None;
     for &scope in scopes {
+        // Of the group that is opened.
+        let mut leader = 0;
         for index in 0..counters.len() {
-            let fd = match sys::open_event(&counters[index].attr, scope) {
+            let grouping = counters[index].spec.grouping;
+            leader = if grouping.is_member() { leader } else { index };
+            let of_group = counters[leader].fds.last().filter(|_| grouping.is_member());
+            let opened =
+                sys::open_in_group(&counters[index].attr, scope, of_group.map(OwnedFd::as_fd));
+            let fd = match opened {
                 Ok(fd) => fd,
                 // A thread that ended since it was listed.
                 Err(error) if is(&error, Errno::SRCH) => break,
@@ -471,6 +494,38 @@ fn permitted(
         }
     }
     Ok(permitted)
+}
+
+/// Opens each group on our own thread, so that what cannot count together is known. Weak groups are
+/// broken up then.
+fn check_groups(plan: &Plan, specs: &mut [EventSpec], level: KernelLevel) -> Result<()> {
+    for (first, count) in events::groups(specs.iter()) {
+        let mut open = Vec::new();
+        let failure = (first..first + count).find_map(|index| {
+            let attr = attr(plan, specs, &specs[index], level, Role::SamplingOnly);
+            let leader: Option<&OwnedFd> = open.first();
+            match sys::open_in_group(&attr, Scope::Own, leader.map(OwnedFd::as_fd)) {
+                Ok(fd) => {
+                    open.push(fd);
+                    None
+                }
+                Err(error) => Some((index, error)),
+            }
+        });
+        let Some((index, error)) = failure else { continue };
+        if !specs[first].has(Mode::Weak) || specs[first].grouping.reads_values() {
+            bail!(
+                "{} does not count together with {} ({}); leave it out of the group, or let the \
+                 group be broken up where it has to be: {{…}}:W",
+                specs[index].name,
+                specs[first].name,
+                explain::reason(&error)
+            );
+        }
+        let group = specs[first..first + count].iter_mut();
+        group.for_each(|spec| spec.grouping = Grouping::Alone);
+    }
+    Ok(())
 }
 
 /// Maps a ring of `bytes`, or of as much less as is permitted if the size is our default.

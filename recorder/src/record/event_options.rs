@@ -19,7 +19,7 @@ pub struct EventOption {
 /// The same, apart from each other.
 #[derive(Debug, Args)]
 struct Written {
-    /// Event of perf list [default: cycles, else cpu-clock]; :u, :k
+    /// Event [default: cycles, else cpu-clock]; {A,B}:S; see perftab list
     #[arg(short, long, value_name = "EVENT")]
     event: Vec<String>,
     /// Of tracepoints before, only where fields are so: prev_pid>0

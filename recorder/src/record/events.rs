@@ -2,19 +2,30 @@
 
 mod breakpoint;
 mod cache;
+mod group;
+mod modifiers;
 mod parse;
+mod probe;
 mod terms;
 mod tracepoint;
 mod unit;
 
 use std::ffi::CString;
+use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use perftab_perfdata::format::attr::{HARDWARE_EVENTS, SOFTWARE_EVENTS, event_type};
 
+pub use self::group::{GroupSamples, Grouping, groups};
+pub use self::modifiers::Mode;
 pub use self::parse::EventNames;
+use self::probe::Probe;
+pub use self::probe::{
+    Moment, ProbePlace, listed_static_probes, open as open_program, static_probes_of,
+};
 use self::terms::Term;
-pub use self::tracepoint::{Tracepoint, tracing_data};
+pub use self::tracepoint::{Tracefs, Tracepoint, tracing_data};
+use self::unit::Unit;
 use super::options::Rate;
 
 /// perf's other names: alias, then the name it stands for.
@@ -30,15 +41,12 @@ const ALIASES: [(&str, &str); 7] = [
 
 /// Terms of perf that are ours by options, or not at all (`config_term_names` in
 /// `tools/perf/util/parse-events.c`).
-const OTHER_TERMS: [&str; 15] = [
+const OTHER_TERMS: [&str; 12] = [
     "config3",
     "branch_type",
     "time",
     "call-graph",
     "stack-size",
-    "max-stack",
-    "inherit",
-    "no-inherit",
     "overwrite",
     "no-overwrite",
     "nr",
@@ -124,8 +132,16 @@ pub struct EventSpec {
     pub precise: Precision,
     /// When a sample is taken.
     pub sampled: Sampled,
+    /// What letters behind it ask for besides.
+    pub modes: Vec<Mode>,
+    /// Whether it counts by itself.
+    pub grouping: Grouping,
+    /// Most frames of its call chains; `None`: what the kernel has as its limit.
+    pub max_stack: Option<u16>,
     /// What of the kernel it is, if it is such.
     pub tracepoint: Option<Tracepoint>,
+    /// What the kernel has to make the tracepoint of, if it does not have it yet.
+    pub probe: Option<Probe>,
     /// What its fields have to be, as the kernel reads it.
     pub filter: Option<CString>,
 }
@@ -138,7 +154,11 @@ impl EventSpec {
             privilege: Privilege::Any,
             precise: Precision::Level(0),
             sampled: Sampled::AtRate,
+            modes: Vec::new(),
+            grouping: Grouping::Alone,
+            max_stack: None,
             tracepoint: None,
+            probe: None,
             filter: None,
         }
     }
@@ -150,7 +170,12 @@ impl EventSpec {
         let hardware = position(&HARDWARE_EVENTS).map(|number| (event_type::HARDWARE, number));
         let software = || position(&SOFTWARE_EVENTS).map(|number| (event_type::SOFTWARE, number));
         let (event_type, number) = hardware.or_else(software)?;
-        Some(Self::new(name, EventCode::new(event_type, number as u64)))
+        let event = Self::new(name, EventCode::new(event_type, number as u64));
+        // A program writes it, and each time counts.
+        Some(match known {
+            "bpf-output" => Self { sampled: Sampled::EachTime, ..event },
+            _ => event,
+        })
     }
 
     fn software(name: &str) -> Self {
@@ -201,6 +226,13 @@ impl EventSpec {
             None => format!("{}{separator}{modifier}", self.name),
         };
         Self { name, privilege, ..self.clone() }
+    }
+
+    /// Whether its samples carry raw data.
+    pub fn has_raw_data(&self) -> bool {
+        let is_bpf_output = self.code.event_type == event_type::SOFTWARE
+            && SOFTWARE_EVENTS.get(self.code.config[0] as usize) == Some(&"bpf-output");
+        self.tracepoint.is_some() || is_bpf_output
     }
 
     /// Whether all that it sees is in the kernel.
@@ -269,6 +301,16 @@ impl EventSpec {
             }
             "freq" => term.positive().map(|hz| self.sampled = Sampled::Own(Rate::Frequency(hz))),
             "name" => term.text().map(|name| self.name = name.to_owned()),
+            "inherit" | "no-inherit" => term.number().map(|number| {
+                if (term.key == "inherit") == (number == 0) {
+                    self.modes.push(Mode::NotInherited);
+                }
+            }),
+            "max-stack" => term.positive().and_then(|frames| {
+                let frames = u16::try_from(frames);
+                self.max_stack = Some(frames.context("max-stack: give a number up to 65535")?);
+                Ok(())
+            }),
             other if OTHER_TERMS.contains(&other) => Err(anyhow!(
                 "perftab does not know the term {other}; use perf record -e, and open that recording"
             )),
@@ -276,33 +318,11 @@ impl EventSpec {
         };
         Some(taken)
     }
+}
 
-    /// Takes modifiers: `u`, `pp`.
-    fn modify(&mut self, modifiers: &str) -> Result<()> {
-        let (mut user, mut kernel) = (false, false);
-        for modifier in modifiers.chars() {
-            match (modifier, self.precise) {
-                ('u', _) => user = true,
-                ('k', _) => kernel = true,
-                // The host only, as without it.
-                ('H', _) => {}
-                ('p', Precision::Level(level)) if level < Precision::LARGEST => {
-                    self.precise = Precision::Level(level + 1);
-                }
-                ('P', Precision::Level(0)) => self.precise = Precision::Most,
-                _ => bail!(
-                    "modifiers are u (user), k (kernel), p, pp, ppp (precise) and P (as precise as \
-                     possible); for others use perf record -e, and open that recording"
-                ),
-            }
-        }
-        self.privilege = match (user, kernel) {
-            (true, false) => Privilege::UserOnly,
-            (false, true) => Privilege::KernelOnly,
-            _ => Privilege::Any,
-        };
-        Ok(())
-    }
+/// Type and name of each counting unit of this machine.
+pub fn unit_types(root: &Path) -> Vec<(u32, String)> {
+    Unit::mappings(root)
 }
 
 /// Names of hardware events with perf's other names, in its order: `cpu-cycles OR cycles`.

@@ -14,7 +14,7 @@ use super::clock::Clock;
 use super::counters::Counters;
 use super::embed::hit_files::{self, Added};
 use super::embed::{self, EmbedKind, ProcessCode, SumOfCode};
-use super::events;
+use super::events::{self, Sampled};
 use super::explain;
 use super::host;
 use super::identify::{BUDGET, Identified, Identifier};
@@ -138,6 +138,12 @@ impl Session {
                     "no samples, {size} in {path}: all of it waited, and waiting counts from when \
                      it is seen to begin; record longer"
                 ),
+                (0, 0)
+                    if plan.events.iter().all(|event| event.sampled == Sampled::EachTime)
+                        && !plan.events.is_empty() =>
+                {
+                    format!("no samples, {size} in {path}: nothing of this occurred")
+                }
                 (0, 0) => format!(
                     "no samples, {size} in {path}: nothing ran long enough; raise -F, or record longer"
                 ),
@@ -232,6 +238,18 @@ pub(super) fn stream_head(counters: &Counters) -> Result<Vec<u8>> {
 fn features_of_start(counters: &Counters, clock: Clock) -> Vec<(Feature, Vec<u8>)> {
     let mut features = host::features();
     features.push((Feature::EVENT_DESC, event_descriptions(counters)));
+    let units = events::unit_types(Path::new("/"));
+    if !units.is_empty() {
+        let mut payload = Vec::new();
+        write::pmu_mappings(&mut payload, &units);
+        features.push((Feature::PMU_MAPPINGS, payload));
+    }
+    let groups = events::groups(counters.events.iter().map(|event| &event.spec));
+    if !groups.is_empty() {
+        let mut payload = Vec::new();
+        write::group_desc(&mut payload, &groups);
+        features.push((Feature::GROUP_DESC, payload));
+    }
     if counters.run_by_clock() {
         features.extend(clock.features());
     }

@@ -4,6 +4,7 @@
 //! a description of what runs then: whoever reads keeps no more than one such stream.
 
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -13,6 +14,7 @@ use super::counters::Counters;
 use super::finish::stream_head;
 use super::options::{Plan, Rate, SamplingArgs};
 use super::part::Destination;
+use super::probes::Probes;
 use super::session::{Loudness, Session};
 use super::signals::Signals;
 use super::target::{Target, TargetArgs};
@@ -99,9 +101,11 @@ pub fn record(
     begin: impl FnOnce(Recorded, Ender) -> Result<Take>,
     end: impl FnOnce(),
 ) -> Result<()> {
-    let plan = Plan::of_live(sampling, target, duration)?;
+    let mut plan = Plan::of_live(sampling, target, duration)?;
     super::say_what_cannot_be_seen(&plan);
     let signals = Signals::install()?;
+    // Before the counters, so that it is dropped after them.
+    let _probes = Probes::make(Path::new("/"), &mut plan.events)?;
     let counters = Counters::open(&plan, None)?;
     counters.notices.iter().for_each(notice);
     let head = stream_head(&counters)?;

@@ -1,8 +1,8 @@
 //! `perftab record`: samples by perf_event_open, written as a perf.data that perf itself reads.
 //!
 //! The order of things: the options become a [`options::Plan`]; the command is started, stopped;
-//! [`counters`] are opened on it; what already runs is described ([`kernel`], [`tasks`]); then
-//! records move from the [`ring`]s into a [`part`], packed on the way by a [`packer`] if asked:
+//! [`probes`] are made; [`counters`] are opened on it; what already runs is described ([`kernel`],
+//! [`tasks`]); then records move from the [`ring`]s into a [`part`], packed on the way by a [`packer`] if asked:
 //! a [`recording_file`], a [`recording_stream`], or memory ([`flight`]). [`tally`] takes note of them
 //! on the way. At the end nothing is left to be done but to write the feature sections.
 //!
@@ -43,6 +43,8 @@ mod packer;
 mod part;
 mod parts;
 mod polled;
+mod probed_files;
+mod probes;
 mod recording_file;
 mod recording_stream;
 #[allow(unsafe_code)]
@@ -57,7 +59,7 @@ mod tasks;
 mod trigger;
 mod users;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -72,6 +74,7 @@ use self::counters::Counters;
 use self::finish::RecordingOutcome;
 use self::options::Plan;
 use self::output_options::OutputPlan;
+use self::probes::Probes;
 use self::session::{Ending, Loudness, Session};
 use self::signals::Signals;
 use crate::output::{self, notice};
@@ -99,7 +102,10 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<Recording> {
     if let Some(recorder) = args.exec_when_continued {
         return command::become_command(&args.command, recorder).map(Recording::none);
     }
-    let plan = match Plan::new(args) {
+    if let Some(list) = &args.remove_probes {
+        return probes::remove_when_ended(list).map(Recording::none);
+    }
+    let mut plan = match Plan::new(args) {
         Ok(plan) => plan,
         Err(error) => {
             output::failure(&error);
@@ -113,6 +119,8 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<Recording> {
         true => None,
         false => Some(StoppedCommand::start(&plan.command, plan.output.of_command())?),
     };
+    // Before the counters, so that it is dropped after them.
+    let _probes = Probes::make(Path::new("/"), &mut plan.events)?;
     let counters = Counters::open(&plan, command.as_ref().map(StoppedCommand::pid))?;
     if !args.quiet {
         counters.notices.iter().for_each(notice);

@@ -1,7 +1,7 @@
 //! The options of `perftab record` and what they ask for. Names and meanings as in `perf record`.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -14,6 +14,7 @@ use super::events::{EventNames, EventSpec, Privilege};
 use super::host;
 use super::output_options::{OutputArgs, OutputPlan};
 use super::packer::PackingLevel;
+use super::probed_files::ProbedFiles;
 use super::target::{Target, TargetArgs};
 use super::tasks::DescribedMappings;
 use super::trigger::Trigger;
@@ -116,6 +117,9 @@ pub struct RecordArgs {
     /// Internal: stop, then become the command once this recorder continues it.
     #[arg(long, hide = true, value_name = "PID")]
     pub exec_when_continued: Option<i32>,
+    /// Internal: wait until standard input ends, then remove what it told from this list.
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub remove_probes: Option<PathBuf>,
     /// The command to record; with -a, -C, -p or -t: record those until it ends
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     pub command: Vec<OsString>,
@@ -290,9 +294,8 @@ impl Plan {
             None if !args.command.is_empty() => Target::Command,
             None => bail!("nothing to record: add -- CMD, -p PID, or -a for the whole system"),
         };
-        let plan = Self::begin(&args.sampling, target, online_cpus)?;
+        let plan = Self::begin(&args.sampling, target, &args.command, online_cpus)?;
         Ok(Self {
-            command: args.command.clone(),
             off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },
             ring: match plan.ring {
                 // All that a flight recorder has.
@@ -335,7 +338,7 @@ impl Plan {
         let online_cpus = host::online_cpus()?;
         let target =
             target.target(&online_cpus)?.unwrap_or_else(|| Target::Cpus(online_cpus.clone()));
-        let plan = Self::begin(sampling, target, online_cpus)?;
+        let plan = Self::begin(sampling, target, &[], online_cpus)?;
         if matches!(plan.chains, CallChains::Copied(_)) {
             bail!(
                 "--call-graph dwarf: copies of stacks are walked once all is recorded; use record, or -g"
@@ -345,17 +348,24 @@ impl Plan {
     }
 
     /// By the options that say which samples are taken.
-    fn begin(sampling: &SamplingArgs, target: Target, online_cpus: Vec<u32>) -> Result<Self> {
+    fn begin(
+        sampling: &SamplingArgs,
+        target: Target,
+        command: &[OsString],
+        online_cpus: Vec<u32>,
+    ) -> Result<Self> {
         let mut notices = Vec::new();
         let rate = rate(sampling, &mut notices)?;
         let chains = call_chains(sampling)?;
-        let mut events = EventNames { root: Path::new("/") }.parse_options(&sampling.events.0)?;
+        let files = ProbedFiles { target: &target, command };
+        let names = EventNames { root: Path::new("/"), files };
+        let mut events = names.parse_options(&sampling.events.0)?;
         if sampling.frequency.is_some() || sampling.count.is_some() {
             events = events.into_iter().map(EventSpec::at_given_rate).collect();
         }
         Ok(Self {
             target,
-            command: Vec::new(),
+            command: command.to_vec(),
             events,
             privilege: match (sampling.all_user, sampling.all_kernel) {
                 (true, _) => Privilege::UserOnly,

@@ -141,7 +141,11 @@ impl Session {
             }
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => None,
         };
-        let tally = Tally::new(counters.sample_type(), counters.sideband.ids.iter().copied());
+        let tally = Tally::new(
+            counters.sample_type(),
+            counters.read_format(),
+            counters.sideband.ids.iter().copied(),
+        );
         Ok(Self {
             part: match plan.samples {
                 KeptSamples::All => Part::begin(to, tally, plan.packing)?,

@@ -12,7 +12,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, PERF_FLAG_PID_CGROUP, perf_event_attr};
 use perf_event_open_sys::ioctls;
 
-pub use perf_event_open_sys::bindings;
+use perftab_perfdata::decode::ByteOrder;
+use perftab_perfdata::decode::sample::Counters;
+use perftab_perfdata::format::attr::read_format;
+
+/// Bytes of the values of a group: 170 events. The kernel takes no larger one, as its values have
+/// to fit into a record with all else (`perf_event_validate_size` in `kernel/events/core.c`).
+const COUNTERS_MAX: usize = 4096;
 
 /// Bytes of the attr that we use and write down: version 5, up to `sample_max_stack`.
 /// A reader refuses an attr larger than its own, so the smallest that serves is best.
@@ -61,8 +67,17 @@ pub enum Scope<'a> {
     Own,
 }
 
-/// Opens a counter.
+/// Opens a counter by itself.
 pub fn open_event(attr: &perf_event_attr, scope: Scope<'_>) -> io::Result<OwnedFd> {
+    open_in_group(attr, scope, None)
+}
+
+/// Opens a counter that counts while its leader, on the same CPU and thread, does.
+pub fn open_in_group(
+    attr: &perf_event_attr,
+    scope: Scope<'_>,
+    leader: Option<BorrowedFd<'_>>,
+) -> io::Result<OwnedFd> {
     let mut flags = PERF_FLAG_FD_CLOEXEC;
     let (tid, cpu) = match scope {
         Scope::Thread { tid, cpu } => (tid, cpu as c_int),
@@ -74,12 +89,11 @@ pub fn open_event(attr: &perf_event_attr, scope: Scope<'_>) -> io::Result<OwnedF
         Scope::Own => (0, -1),
     };
     let mut attr = *attr;
-    let no_group = -1;
+    let group = leader.map_or(-1, |leader| leader.as_raw_fd());
     // SAFETY: the attr is valid for its stated size, which empty_attr set and which is not larger
     // than the struct; the call keeps no reference to it.
-    let fd = unsafe {
-        perf_event_open_sys::perf_event_open(&mut attr, tid, cpu, no_group, flags.into())
-    };
+    let fd =
+        unsafe { perf_event_open_sys::perf_event_open(&mut attr, tid, cpu, group, flags.into()) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -284,15 +298,13 @@ fn protection(vma_flags: u64) -> u32 {
 }
 
 /// Records that an event lost because its ring was full; from the counter, since Linux 6.0.
-/// `None` if the attr did not ask for it.
-pub fn lost_records(event: impl AsFd, read_format: u64) -> Option<u64> {
-    let wanted = u64::from(bindings::PERF_FORMAT_ID | bindings::PERF_FORMAT_LOST);
-    if read_format != wanted {
+/// `None` if the attr did not ask for it. `id` tells the event from others of its group.
+pub fn lost_records(event: impl AsFd, read_format: u64, id: u64) -> Option<u64> {
+    if read_format & read_format::LOST == 0 {
         return None;
     }
-    // struct read_format { u64 value, id, lost; } for these two bits.
-    let mut bytes = [0; 24];
+    let mut bytes = [0; COUNTERS_MAX];
     let count = rustix::io::read(event, &mut bytes).ok()?;
-    let lost = bytes.get(16..count)?;
-    Some(u64::from_ne_bytes(lost.try_into().ok()?))
+    let counters = Counters::decode(read_format, bytes.get(..count)?, ByteOrder::NATIVE)?;
+    counters.iter().find(|counter| counter.id == Some(id))?.lost
 }

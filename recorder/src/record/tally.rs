@@ -10,6 +10,7 @@ use perftab_core::pid_of_jitdump;
 use perftab_core::session::RecordedJitdump;
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
+use perftab_perfdata::decode::sample::Counters;
 use perftab_perfdata::format::attr::sample_type;
 use perftab_perfdata::format::build_id::BuildId;
 use perftab_perfdata::format::perftab_section::InodeKey;
@@ -102,27 +103,43 @@ struct SampleLayout {
     ip: usize,
     pid: usize,
     time: usize,
+    /// Place and shape of the values of counters, which stand before the chain.
+    values: Option<(usize, u64)>,
     chain: Option<usize>,
 }
 
 impl SampleLayout {
-    fn of(bits: u64) -> Self {
+    fn of(bits: u64, read_format: Option<u64>) -> Self {
         let width = |bit: u64| if bits & bit != 0 { 8 } else { 0 };
         let ip = RECORD_HEADER_SIZE + width(sample_type::IDENTIFIER);
         let pid = ip + width(sample_type::IP);
         let time = pid + width(sample_type::TID);
         let chain =
             time + width(sample_type::TIME) + width(sample_type::CPU) + width(sample_type::PERIOD);
-        Self { ip, pid, time, chain: (bits & sample_type::CALLCHAIN != 0).then_some(chain) }
+        let values = read_format.map(|format| (chain, format));
+        let chain = (bits & sample_type::CALLCHAIN != 0).then_some(chain);
+        Self { ip, pid, time, values, chain }
+    }
+
+    /// Where a sample's chain begins.
+    fn chain_in(&self, record: &[u8]) -> Option<usize> {
+        let Some((place, format)) = self.values else { return self.chain };
+        let values = Counters::decode(format, record.get(place..)?, ByteOrder::NATIVE)?;
+        Some(self.chain? + values.size())
     }
 }
 
 impl Tally {
     /// For samples with these fields; `sideband` are the ids of its counters.
-    pub fn new(sample_type: u64, sideband: impl IntoIterator<Item = u64>) -> Self {
+    pub fn new(
+        sample_type: u64,
+        read_format: Option<u64>,
+        sideband: impl IntoIterator<Item = u64>,
+    ) -> Self {
         let trailer = Some(SampleIdTrailer::of_sample_type(sample_type));
         let sideband = sideband.into_iter().collect();
-        Self { layout: SampleLayout::of(sample_type), trailer, sideband, ..Self::default() }
+        let layout = SampleLayout::of(sample_type, read_format);
+        Self { layout, trailer, sideband, ..Self::default() }
     }
 
     /// Of what follows this: nothing is in it yet, but what runs at present is known.
@@ -195,7 +212,7 @@ impl Tally {
         if let Some(ip) = u64_at(record, self.layout.ip) {
             self.kernel_address(ip);
         }
-        let Some(chain) = self.layout.chain else { return };
+        let Some(chain) = self.layout.chain_in(record) else { return };
         let Some(count) = u64_at(record, chain) else { return };
         let words = record[chain + 8..].chunks_exact(8).take(usize::try_from(count).unwrap_or(0));
         // The kernel's part comes first: its marker, the address itself, then return addresses.
@@ -414,7 +431,7 @@ mod tests {
 
     #[test]
     fn samples_are_counted_and_kernel_addresses_kept() {
-        let mut tally = Tally::new(BITS, []);
+        let mut tally = Tally::new(BITS, None, []);
         let kernel_ip = 0xffff_ffff_8100_1000;
         let chain = [CONTEXT_KERNEL, kernel_ip, 0xffff_ffff_8100_2000, CONTEXT_USER, 0x5000];
         let mut records = sample(misc::CPUMODE_KERNEL, kernel_ip, 20, &chain);
@@ -430,7 +447,7 @@ mod tests {
 
     #[test]
     fn one_path_with_two_ids_keeps_both_and_is_named() {
-        let mut tally = Tally::new(BITS, []);
+        let mut tally = Tally::new(BITS, None, []);
         for (id, time) in [(1, 5), (1, 6), (2, 7)] {
             tally.walk(&mapping(id, b"/bin/app", 0x40_0000, time));
         }
@@ -450,7 +467,7 @@ mod tests {
 
     #[test]
     fn a_vdso_of_a_32_bit_process_is_told_apart() {
-        let mut tally = Tally::new(BITS, []);
+        let mut tally = Tally::new(BITS, None, []);
         tally.walk(&mapping(0, b"[vdso]", 0x7fff_0000_0000, 1));
         assert_eq!(tally.vdso, VdsoSeen::Native);
         tally.walk(&mapping(0, b"[vdso]", 0xf7f0_0000, 2));
@@ -459,7 +476,7 @@ mod tests {
 
     #[test]
     fn damaged_records_end_the_walk() {
-        let mut tally = Tally::new(BITS, []);
+        let mut tally = Tally::new(BITS, None, []);
         let whole = sample(misc::CPUMODE_KERNEL, 1, 1, &[CONTEXT_KERNEL, 1, 2]);
         for cut in 0..whole.len() {
             tally.walk(&whole[..cut]);

@@ -33,7 +33,8 @@ impl Endian {
     pub const NATIVE: Self =
         if cfg!(target_endian = "little") { Endian::Little } else { Endian::Big };
 
-    fn uint(self, bytes: &[u8]) -> u64 {
+    /// The number that up to eight bytes are.
+    pub fn uint(self, bytes: &[u8]) -> u64 {
         let fold = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
         match self {
             Endian::Little => bytes.iter().rev().fold(0, fold),
@@ -47,28 +48,39 @@ pub fn build_id_in_notes(notes: &[u8], endian: Endian) -> Option<BuildId> {
     BuildId::new(find_note(notes, endian, NT_GNU_BUILD_ID, b"GNU\0")?)
 }
 
-/// What the first note of this type and owner holds. Names and descriptions are padded to 4 bytes.
+/// What the first note of this type and owner holds.
 pub(super) fn find_note<'a>(
-    notes: &'a [u8],
+    notes_bytes: &'a [u8],
     endian: Endian,
     note_type: u32,
-    owner: &[u8],
+    owner: &'a [u8],
 ) -> Option<&'a [u8]> {
-    let mut rest = notes;
-    loop {
-        let (header, after) = rest.split_at_checked(12)?;
+    notes(notes_bytes, endian, note_type, owner).next()
+}
+
+/// What each note of this type and owner holds. Names and descriptions are padded to 4 bytes.
+pub fn notes<'a>(
+    bytes: &'a [u8],
+    endian: Endian,
+    note_type: u32,
+    owner: &'a [u8],
+) -> impl Iterator<Item = &'a [u8]> {
+    let mut rest = Some(bytes);
+    let all = std::iter::from_fn(move || {
+        let (header, after) = rest.take()?.split_at_checked(12)?;
         let word = |at: usize| endian.uint(&header[at..at + 4]);
         let name_size = usize::try_from(word(0)).ok()?;
         let description_size = usize::try_from(word(4)).ok()?;
         let name = after.get(..name_size)?;
         let after = after.get(name_size.checked_next_multiple_of(4)?..)?;
         let description = after.get(..description_size)?;
-        if word(8) == u64::from(note_type) && name == owner {
-            return Some(description);
-        }
         // The last description need not be padded.
-        rest = after.get(description_size.checked_next_multiple_of(4)?..)?;
-    }
+        let padded = description_size.checked_next_multiple_of(4);
+        rest = padded.and_then(|padded| after.get(padded..));
+        Some((word(8), name, description))
+    });
+    all.filter(move |(kind, name, _)| *kind == u64::from(note_type) && *name == owner)
+        .map(|(.., description)| description)
 }
 
 /// The build-id of an ELF image. `None`: not ELF, no such note, or damaged.

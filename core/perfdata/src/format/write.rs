@@ -89,6 +89,9 @@ pub fn feature_table(payloads_at: u64, features: &[(Feature, Vec<u8>)]) -> Vec<u
     out
 }
 
+/// What perf writes for a group without a name (`write_group_desc` in `tools/perf/util/header.c`).
+const NO_GROUP_NAME: &[u8] = b"{anon_group}";
+
 /// Payload of HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC, CPUID: `u32 length, bytes, NUL, zeros`.
 pub fn string(out: &mut Vec<u8>, text: &[u8]) {
     let padded = (text.len() + 1).next_multiple_of(STRING_ALIGN);
@@ -114,6 +117,26 @@ pub fn nrcpus(out: &mut Vec<u8>, available: u32, online: u32) {
 /// Payload of TOTAL_MEM, in KiB.
 pub fn total_mem(out: &mut Vec<u8>, kib: u64) {
     put_u64(out, kib);
+}
+
+/// Payload of PMU_MAPPINGS: types of attrs and the names of their PMUs.
+pub fn pmu_mappings(out: &mut Vec<u8>, pmus: &[(u32, String)]) {
+    put_u32(out, pmus.len() as u32);
+    for (event_type, name) in pmus {
+        put_u32(out, *event_type);
+        string(out, name.as_bytes());
+    }
+}
+
+/// Payload of GROUP_DESC: of each group without a name of its own the index of its leader, and how
+/// many events it has.
+pub fn group_desc(out: &mut Vec<u8>, groups: &[(usize, usize)]) {
+    put_u32(out, groups.len() as u32);
+    for &(leader, events) in groups {
+        string(out, NO_GROUP_NAME);
+        put_u32(out, leader as u32);
+        put_u32(out, events as u32);
+    }
 }
 
 /// Payload of SAMPLE_TIME: nanoseconds of the clock the samples have.

@@ -5,28 +5,22 @@ use std::path::Path;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use perftab_perfdata::format::attr::{HARDWARE_EVENTS, SOFTWARE_EVENTS, event_type};
 
+use super::modifiers::is_modifier;
 use super::terms::Term;
 use super::unit::Unit;
-use super::{EventCode, EventSpec, breakpoint, cache, tracepoint};
+use super::{EventCode, EventSpec, breakpoint, cache, group, probe, tracepoint};
 use crate::record::event_options::EventOption;
+use crate::record::probed_files::ProbedFiles;
 
 /// What an event is that perf has and perftab has not.
 fn kind_of_others(text: &str) -> Option<&'static str> {
     let (name, modifiers) = text.split_once(':').unwrap_or((text, ""));
     match name {
-        _ if text.starts_with('{') => {
-            Some("a group, and perftab samples each event by itself, as -e with commas does")
-        }
         _ if name.contains(['.', '_']) && modifiers.chars().all(is_modifier) => {
             Some("an event of this CPU, which perftab does not know by name")
         }
         _ => None,
     }
-}
-
-/// Of `tools/perf/util/parse-events.l`.
-pub fn is_modifier(letter: char) -> bool {
-    "ukhpPDWeIGHSbR".contains(letter)
 }
 
 /// `r1a8`: the number of an event in hex.
@@ -59,6 +53,8 @@ impl<'a> Written<'a> {
 pub struct EventNames<'a> {
     /// Its root folder, in which the kernel describes it.
     pub root: &'a Path,
+    /// Where probes are looked for.
+    pub files: ProbedFiles<'a>,
 }
 
 impl EventNames<'_> {
@@ -79,22 +75,52 @@ impl EventNames<'_> {
     fn parse_list(&self, list: &str) -> Result<Vec<EventSpec>> {
         let mut events = Vec::new();
         for text in split_list(list) {
-            events.extend(self.parse(text)?);
+            match text.strip_prefix('{') {
+                Some(group) => events.extend(self.parse_group(text, group)?),
+                None => events.extend(self.parse(text, "")?),
+            }
         }
+        Ok(events)
+    }
+
+    /// Reads `{a,b}:MODIFIERS` behind its first brace.
+    fn parse_group(&self, text: &str, group: &str) -> Result<Vec<EventSpec>> {
+        let context = || format!("'{text}'");
+        let (members, behind) =
+            group.rsplit_once('}').context("a } is missing").with_context(context)?;
+        let modifiers = match behind.strip_prefix(':') {
+            None if !behind.is_empty() => {
+                bail!("{}: behind a group come modifiers, as {{a,b}}:S", context())
+            }
+            modifiers => modifiers.unwrap_or_default(),
+        };
+        if members.contains(['{', '}']) {
+            bail!("{}: a group holds no other group", context());
+        }
+        let mut events = Vec::new();
+        for member in split_list(members) {
+            events.extend(self.parse(member, modifiers)?);
+        }
+        group::join(&mut events);
         Ok(events)
     }
 
     /// Reads one event; each unit of the machine may have one of that name, and a name with
     /// wildcards stands for any number.
-    fn parse(&self, text: &str) -> Result<Vec<EventSpec>> {
-        if text.starts_with('{') {
-            return Err(unknown(text, text));
-        }
+    fn parse(&self, text: &str, of_group: &str) -> Result<Vec<EventSpec>> {
         let context = || format!("'{text}'");
         if text.starts_with(breakpoint::PREFIX) {
             let (mut event, modifiers) = breakpoint::parse(text).with_context(context)?;
-            event.modify(modifiers).with_context(context)?;
+            event.modify(modifiers, of_group).with_context(context)?;
             return Ok(vec![event]);
+        }
+        let made = || tracepoint::Written::read(text).is_some_and(|made| made.exists(self.root));
+        if probe::is_probe(text) && !made() {
+            let (mut events, modifiers) = probe::parse(text, &self.files).with_context(context)?;
+            for event in &mut events {
+                event.modify(modifiers, of_group).with_context(context)?;
+            }
+            return Ok(events);
         }
         let written = Written::read(text).with_context(context)?;
         let mut events = self.resolve(text, &written).with_context(context)?;
@@ -106,7 +132,7 @@ impl EventNames<'_> {
             modifiers = tracepoints.modifiers;
         }
         for event in &mut events {
-            event.modify(modifiers).with_context(context)?;
+            event.modify(modifiers, of_group).with_context(context)?;
         }
         Ok(events)
     }
@@ -117,21 +143,23 @@ impl EventNames<'_> {
         let terms = Term::parse_list(written.terms.unwrap_or_default());
         let by_number =
             || cache::code(name).or_else(|| Some(EventCode::new(event_type::RAW, raw(name)?)));
-        if let Some(code) = EventSpec::general(name).map(|event| event.code).or_else(by_number) {
-            let mut event = EventSpec::new(text, code);
+        let numbered = || by_number().map(|code| EventSpec::new(text, code));
+        if let Some(event) = EventSpec::general(name).or_else(numbered) {
+            let mut event = EventSpec { name: text.to_owned(), ..event };
             for term in &terms {
                 event.take(term).unwrap_or_else(|| bail!("{name} has no term '{}'", term.key))?;
             }
             return Ok(vec![event]);
         }
         if written.terms.is_some() {
-            let unit = Unit::named(self.root, name).with_context(|| {
-                format!(
+            let units = Unit::all_named(self.root, name);
+            if units.is_empty() {
+                bail!(
                     "this machine has no counting unit '{name}'; those that it has stand in \
                      /sys/bus/event_source/devices"
-                )
-            })?;
-            return Ok(vec![of_unit(text, &unit, terms)?]);
+                );
+            }
+            return units.iter().map(|unit| of_unit(text, unit, terms.clone())).collect();
         }
         let alone = || vec![Term { key: name.to_owned(), value: None }];
         let units = Unit::all_with(self.root, name);
@@ -178,12 +206,15 @@ fn split_list(list: &str) -> impl Iterator<Item = &str> {
 
 /// Where the comma stands behind the first event.
 fn end_of_event(list: &str) -> Option<usize> {
+    if probe::is_probe(list) {
+        return probe::end(list);
+    }
     // One slash, before the length.
     let is_breakpoint = list.starts_with(breakpoint::PREFIX);
     let (mut in_slashes, mut braces) = (false, 0u32);
     list.find(|letter| {
         match letter {
-            '/' => in_slashes = !in_slashes && !is_breakpoint,
+            '/' if braces == 0 => in_slashes = !in_slashes && !is_breakpoint,
             '{' => braces += 1,
             '}' => braces = braces.saturating_sub(1),
             _ => {}
@@ -194,10 +225,13 @@ fn end_of_event(list: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Precision, Privilege, Sampled, tracing_data};
+    use super::super::{
+        GroupSamples, Grouping, Mode, Precision, Privilege, Sampled, groups, tracing_data,
+        unit_types,
+    };
     use super::*;
     use crate::record::fake_root::FakeRoot;
-    use crate::record::options::Rate;
+    use crate::record::options::{Rate, Target};
 
     /// A machine with the units of a CPU and of something else.
     fn machine(name: &str) -> FakeRoot {
@@ -226,8 +260,13 @@ mod tests {
         })
     }
 
+    fn names(root: &FakeRoot) -> EventNames<'_> {
+        let files = ProbedFiles { target: &Target::Command, command: &[] };
+        EventNames { root: root.path(), files }
+    }
+
     fn parse(root: &FakeRoot, text: &str) -> Result<Vec<EventSpec>> {
-        EventNames { root: root.path() }.parse_list(text)
+        names(root).parse_list(text)
     }
 
     /// On a machine without counters.
@@ -386,7 +425,7 @@ mod tests {
         let filtered = |events: &str, filters: &[&str]| {
             let filters = filters.iter().map(|filter| (*filter).to_owned()).collect();
             let option = EventOption { events: events.to_owned(), filters };
-            let events = EventNames { root: root.path() }.parse_options(&[option])?;
+            let events = names(&root).parse_options(&[option])?;
             Ok::<_, Error>(events.into_iter().map(|event| event.filter).collect::<Vec<_>>())
         };
         let both = Some(c"(a>0) && (b==1)".to_owned());
@@ -447,8 +486,6 @@ mod tests {
         for (text, kind) in [
             ("mem_load_retired.l3_miss:pp", "an event of this CPU"),
             ("topdown.slots", "an event of this CPU"),
-            ("{cycles,instructions}:S", "a group"),
-            ("{cpu/event=1/,cycles}", "a group"),
         ] {
             let error = one(&format!("faults,{text},cs")).unwrap_err().to_string();
             assert!(error.starts_with(&format!("{text} is {kind}")), "{error}");
@@ -458,9 +495,108 @@ mod tests {
         assert!(error.contains("no event is called"), "{error}");
         assert!(one("cycles:pppp").is_err());
         assert!(one("cycles:Pp").is_err());
-        let error = format!("{:#}", one("cycles:G").unwrap_err());
-        assert!(error.contains("use perf record -e"), "{error}");
+        let error = format!("{:#}", one("cycles:b").unwrap_err());
+        assert!(error.contains("for perf stat"), "{error}");
         assert!(one("cycles,").is_err());
+    }
+
+    /// Names and privilege as `perf evlist -v` 6.1 has them.
+    #[test]
+    fn groups_and_their_modifiers() {
+        let root = machine("groups");
+        let parse = |text: &str| parse(&root, text).unwrap_or_else(|error| panic!("{error:#}"));
+        let groupings = |text: &str| parse(text).iter().map(|it| it.grouping).collect::<Vec<_>>();
+        let (each, leader) = (GroupSamples::OfEach, GroupSamples::OfLeader);
+        assert_eq!(
+            groupings("faults,{cpu/event=1,umask=2/,cs},cycles"),
+            [Grouping::Alone, Grouping::Leader(each), Grouping::Member(each), Grouping::Alone]
+        );
+        let of_leader = [Grouping::Leader(leader), Grouping::Member(leader)];
+        assert_eq!(groupings("{cycles,instructions}:S"), of_leader);
+        assert_eq!(groupings("{cycles:S,instructions}"), of_leader);
+        assert_eq!(groupings("{cycles}"), [Grouping::Alone]);
+        assert_eq!(groupings("cycles:S"), of_leader[..1]);
+        let events = parse("{cycles:k,cpu/event=1/,faults:p}:uS");
+        let named = events.iter().map(|it| (it.name.as_str(), it.privilege)).collect::<Vec<_>>();
+        let user = Privilege::UserOnly;
+        let expected = [("cycles:k", Privilege::Any), ("cpu/event=1/", user), ("faults:p", user)];
+        assert_eq!(named, expected);
+        let events = parse("{cycles,cs}:D,{faults:I,cs}:We,cycles:GH");
+        let modes: Vec<&[Mode]> = events.iter().map(|it| &*it.modes).collect();
+        let (weak, alone) =
+            ([Mode::NoIdle, Mode::Weak, Mode::Exclusive], [Mode::Weak, Mode::Exclusive]);
+        let (pinned, both) = ([Mode::Pinned], [Mode::Guest, Mode::Host]);
+        assert_eq!(modes, [&pinned[..], &pinned, &weak, &alone, &both]);
+        assert_eq!(groups(events.iter()), [(0, 2), (2, 2)]);
+        for (text, words) in [
+            ("{cycles,cs", "a } is missing"),
+            ("{cycles,{cs}}", "holds no other group"),
+            ("{cycles,cs}S", "come modifiers"),
+            ("{cycles,cs}:x", "modifiers are"),
+            ("{}", "no event is called"),
+            ("cycles:h", "h goes with u or k"),
+        ] {
+            let error = format!("{:#}", one(text).unwrap_err());
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn terms_that_only_some_events_need() {
+        let event = one("bpf-output/no-inherit=1,name=evt/").unwrap();
+        assert_eq!(
+            (event.code, event.name.as_str()),
+            (code(event_type::SOFTWARE, [10, 0, 0]), "evt")
+        );
+        assert_eq!((event.sampled, event.has_raw_data()), (Sampled::EachTime, true));
+        assert!(event.has(Mode::NotInherited));
+        assert!(!one("cycles/inherit/").unwrap().has(Mode::NotInherited));
+        assert_eq!(one("cycles/max-stack=5/").unwrap().max_stack, Some(5));
+        assert!(one("cycles/max-stack=70000/").is_err());
+    }
+
+    #[test]
+    fn units_of_one_kind_are_counted_together() {
+        let units = "sys/bus/event_source/devices";
+        let root = ["uncore_imc_0", "uncore_imc_1", "uncore_imc_free", "uncore_cha_0"];
+        let root =
+            root.into_iter().zip(10..).fold(FakeRoot::new("uncore"), |root, (unit, kind)| {
+                let root =
+                    root.with(&format!("{units}/{unit}/type"), format!("{kind}\n").as_bytes());
+                root.with(&format!("{units}/{unit}/format/event"), b"config:0-7\n")
+            });
+        let types = |text: &str| -> Vec<u32> {
+            let events = parse(&root, text).unwrap_or_else(|error| panic!("{text}: {error:#}"));
+            events.iter().map(|event| event.code.event_type).collect()
+        };
+        assert_eq!(types("uncore_imc/event=1/"), [10, 11]);
+        assert_eq!(types("imc/event=1/"), [10, 11]);
+        assert_eq!(types("imc_1/event=1/"), [11]);
+        assert_eq!(types("uncore_imc_1/event=1/"), [11]);
+        assert_eq!(types("imc*/event=1/"), [10, 11, 12]);
+        assert!(parse(&root, "im/event=1/").is_err());
+        assert_eq!(unit_types(root.path())[1], (10, "uncore_imc_0".into()));
+    }
+
+    #[test]
+    fn probes_end_at_commas_that_are_not_of_parameters() {
+        let parts = |list| split_list(list).collect::<Vec<_>>();
+        assert_eq!(
+            parts("uprobe:/bin/a:ns::f<int, 2>(int, char),cycles"),
+            ["uprobe:/bin/a:ns::f<int, 2>(int, char)", "cycles"]
+        );
+        assert_eq!(parts("{uprobe:/a:f,cs}:u,cs"), ["{uprobe:/a:f,cs}:u", "cs"]);
+        assert_eq!(parts("sdt_a:b@/c/d,cs"), ["sdt_a:b@/c/d", "cs"]);
+        for (text, words) in [
+            ("uprobe:/nowhere:main", "there is no file /nowhere"),
+            ("uprobe:/nowhere", "give file and function"),
+            ("sdt_a:b@/nowhere", "there is no file /nowhere"),
+            ("sdt_a:b@/dev/null", "there is no file"),
+            ("sdt_a", "give provider and name"),
+        ] {
+            let error = format!("{:#}", one(text).unwrap_err());
+            assert!(error.starts_with(&format!("'{text}': ")) && error.contains(words), "{error}");
+        }
     }
 
     #[test]

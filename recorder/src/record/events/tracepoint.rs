@@ -22,9 +22,11 @@ const PIECE: usize = 64 << 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracepoint {
     /// `sched`.
-    system: String,
+    pub system: String,
     /// `sched_switch`.
-    name: String,
+    pub name: String,
+    /// Where its files are below `events`.
+    pub folder: PathBuf,
 }
 
 /// A tracepoint, or several by wildcards, as it is written: `SYSTEM:NAME:MODIFIERS`.
@@ -42,7 +44,7 @@ impl<'a> Written<'a> {
         let (name, modifiers) = rest.split_once(':').unwrap_or((rest, ""));
         let is_plain = !text.contains('/') && !system.is_empty();
         // The name of an event that nobody knows, with modifiers.
-        let is_other = rest.chars().all(super::parse::is_modifier);
+        let is_other = rest.chars().all(super::modifiers::is_modifier);
         (is_plain && !is_other).then_some(Self { system, name, modifiers })
     }
 
@@ -52,7 +54,8 @@ impl<'a> Written<'a> {
         let mut events = Vec::new();
         for system in tracefs.systems(self.system)? {
             for name in tracefs.names(&system, self.name)? {
-                let tracepoint = Tracepoint { system: system.clone(), name };
+                let folder = Path::new(&system).join(&name);
+                let tracepoint = Tracepoint { system: system.clone(), name, folder };
                 let id = tracefs.id(&tracepoint)?;
                 // As perf: without modifiers.
                 let name = format!("{}:{}", tracepoint.system, tracepoint.name);
@@ -70,6 +73,12 @@ impl<'a> Written<'a> {
             );
         }
         Ok(events)
+    }
+
+    /// Whether the name is one of a tracepoint that somebody made of a probe, as `perf probe` does.
+    pub fn exists(&self, root: &Path) -> bool {
+        let names = |tracefs: Tracefs| tracefs.names(self.system, self.name);
+        Tracefs::find(root).and_then(names).is_ok_and(|names| !names.is_empty())
     }
 }
 
@@ -98,16 +107,22 @@ pub fn tracing_data(root: &Path, tracepoints: &[&Tracepoint]) -> Result<Vec<u8>>
 }
 
 impl Tracepoint {
+    /// One that is yet to be made.
+    pub fn made(system: &str, name: &str) -> Self {
+        Self { system: system.to_owned(), name: name.to_owned(), folder: PathBuf::new() }
+    }
+
     fn file(&self, name: &str) -> PathBuf {
-        ["events", &self.system, &self.name, name].iter().collect()
+        Path::new("events").join(&self.folder).join(name)
     }
 }
 
 /// The file system that describes tracepoints.
-struct Tracefs(PathBuf);
+pub struct Tracefs(PathBuf);
 
 impl Tracefs {
-    fn find(root: &Path) -> Result<Self> {
+    /// Where it is mounted, if this user may read it.
+    pub fn find(root: &Path) -> Result<Self> {
         for place in PLACES.map(|place| root.join(place)) {
             match fs::read_dir(place.join("events")) {
                 Ok(_) => return Ok(Self(place)),
@@ -137,7 +152,13 @@ impl Tracefs {
         Ok(names)
     }
 
-    fn id(&self, tracepoint: &Tracepoint) -> Result<u64> {
+    /// One of its files.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The number by which the kernel knows it.
+    pub fn id(&self, tracepoint: &Tracepoint) -> Result<u64> {
         let path = tracepoint.file("id");
         let text = String::from_utf8(self.read(&path)?).ok();
         let number = text.and_then(|text| text.trim().parse().ok());

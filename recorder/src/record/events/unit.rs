@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use glob::Pattern;
 
 use super::EventCode;
 use super::terms::Term;
@@ -32,14 +33,45 @@ impl Unit {
         folder.join("type").exists().then(|| Self { name: name.to_owned(), folder })
     }
 
+    /// The unit of this name; or all of which it is the beginning, as a machine has many of one
+    /// kind (`uncore_imc_0`, `uncore_imc_1`; `uncore_` may be left out); or all that match a
+    /// pattern. So does perf (`tools/perf/util/parse-events.y`).
+    pub fn all_named(root: &Path, name: &str) -> Vec<Self> {
+        if let Some(unit) = Self::named(root, name) {
+            return vec![unit];
+        }
+        let pattern = Pattern::new(name).ok().filter(|_| name.contains(['*', '?', '[']));
+        let mut units = Self::all(root);
+        units.retain(|unit| {
+            let short = unit.name.strip_prefix("uncore_").unwrap_or(&unit.name);
+            [short, unit.name.as_str()].into_iter().any(|known| match &pattern {
+                Some(pattern) => pattern.matches(known),
+                None => known == name || is_numbered(known, name),
+            })
+        });
+        units
+    }
+
     /// All that have an event of this name, in the order of their own names.
     pub fn all_with(root: &Path, event: &str) -> Vec<Self> {
+        let mut units = Self::all(root);
+        units.retain(|unit| unit.alias(event).is_some());
+        units
+    }
+
+    /// Every unit, in the order of their names.
+    fn all(root: &Path) -> Vec<Self> {
         let folders = fs::read_dir(root.join(UNITS)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
             folders.filter_map(|folder| folder.file_name().into_string().ok()).collect();
         names.sort_unstable();
-        let units = names.iter().filter_map(|name| Self::named(root, name));
-        units.filter(|unit| unit.alias(event).is_some()).collect()
+        names.iter().filter_map(|name| Self::named(root, name)).collect()
+    }
+
+    /// Type and name of each, as PMU_MAPPINGS has them.
+    pub fn mappings(root: &Path) -> Vec<(u32, String)> {
+        let of = |unit: Self| Some((unit.code().ok()?.event_type, unit.name));
+        Self::all(root).into_iter().filter_map(of).collect()
     }
 
     /// What the kernel calls an event of no terms.
@@ -118,6 +150,14 @@ impl Unit {
         let text = fs::read_to_string(self.folder.join(folder).join(plain(name)?)).ok()?;
         Some(text.trim().to_owned())
     }
+}
+
+/// `imc_0` is one of `imc`.
+fn is_numbered(known: &str, name: &str) -> bool {
+    let number = known.strip_prefix(name).map(|rest| rest.strip_prefix('_').unwrap_or(rest));
+    number.is_some_and(|digits| {
+        !name.is_empty() && !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
+    })
 }
 
 /// A name that leads to nothing but a file in its folder.

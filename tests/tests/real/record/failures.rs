@@ -492,7 +492,7 @@ fn inside_of(recorder: &Recorder, arguments: &[&str]) -> String {
 }
 
 /// `perftab record` as somebody without privileges, in a folder of theirs.
-fn as_nobody(recorder: &Recorder, arguments: &[&str]) -> Option<(Option<i32>, String)> {
+pub fn as_nobody(recorder: &Recorder, arguments: &[&str]) -> Option<(Option<i32>, String)> {
     // Their own copy: the build folder may not be readable for them.
     let binary = recorder.folder.join("perftab");
     perftab_tests::program::copy(&perftab_binary(), &binary);

@@ -5,10 +5,12 @@
 mod control;
 mod embed;
 mod failures;
+mod groups;
 mod identity;
 mod live;
 mod off_cpu;
 mod parts;
 mod peers;
+mod probes;
 mod recorder;
 mod targets;

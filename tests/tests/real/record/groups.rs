@@ -1,0 +1,91 @@
+//! Groups of events, counted together and sampled by their leader; and what BPF programs write.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::open::open_path;
+use perftab_tests::perftab_binary;
+use perftab_tests::program::compile;
+
+use crate::record::recorder::{BUSY_ID, Recorder, busy, is_installed, is_root};
+
+/// Samples and their periods by event, as perf makes them of the values that a leader's samples carry.
+fn by_perf(recorder: &Recorder) -> BTreeMap<String, (u64, u64)> {
+    let printed = recorder.perf(&["script", "-F", "event,period"]);
+    let mut events: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for line in printed.lines().filter(|line| !line.trim().is_empty()) {
+        let (period, event) = line.trim().split_once(' ').expect("period and event");
+        let event = events.entry(event.trim().trim_end_matches(':').to_owned()).or_default();
+        event.0 += 1;
+        event.1 += period.parse::<u64>().expect("a number");
+    }
+    events
+}
+
+fn by_us(recorder: &Recorder) -> BTreeMap<String, (u64, u64)> {
+    let events = open_path(&recorder.file).expect("it opens").info().events;
+    events.into_iter().map(|event| (event.name, (event.samples, event.weight))).collect()
+}
+
+#[test]
+fn groups_are_read_by_perf_as_by_us() {
+    let test = "groups_are_read_by_perf_as_by_us";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    for (events, groups) in [
+        ("{task-clock,page-faults}:S", "{task-clock,page-faults}"),
+        ("{task-clock,page-faults}:u,cpu-clock", "{task-clock,page-faults}\ncpu-clock"),
+        (
+            "{cpu-clock/period=1000000/,minor-faults}:S,cs",
+            "{cpu-clock/period=1000000/,minor-faults}\ncs",
+        ),
+        ("{page-faults:k,task-clock}:W", "{page-faults:k,task-clock}"),
+    ] {
+        let options = ["-g", "-F", "1999", "-e", events, "--", program.to_str().unwrap(), "100"];
+        let recorded = recorder.run(&options);
+        assert_eq!(recorded.exit_code, Some(0), "{events}: {}", recorded.said);
+        let listed = recorder.perf(&["evlist", "-g"]);
+        assert!(listed.starts_with(groups), "{events}: {listed}");
+        let ours = Command::new(perftab_binary());
+        let ours = { ours }.args(["evlist", "-g"]).arg(&recorder.file).ended().unwrap();
+        assert_eq!(String::from_utf8_lossy(&ours.stdout).trim(), groups);
+        let (ours, theirs) = (by_us(&recorder), by_perf(&recorder));
+        let sampled: BTreeMap<_, _> =
+            ours.into_iter().filter(|(_, (count, _))| *count > 0).collect();
+        assert_eq!(sampled, theirs, "{events}");
+        assert!(theirs.len() > 1, "{events}: {theirs:?}");
+        let header = recorder.perf(&["report", "--header-only"]);
+        assert!(header.contains("# pmu mappings: ") && header.contains("software = 1"), "{header}");
+    }
+}
+
+/// What a BPF program writes stands in the samples, as perf shows it.
+#[test]
+fn what_bpf_programs_write_is_recorded() {
+    let test = "what_bpf_programs_write_is_recorded";
+    if !is_root(test) || !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let writer = compile(&recorder.folder, "writer", BUSY_ID, include_str!("bpf_output.c"));
+    let recording = recorder.start(&["-a", "-e", "bpf-output/no-inherit=1,name=written/"]);
+    let wrote = Command::new(writer).arg(recording.pid()).exit_status().unwrap();
+    recording.signal("INT");
+    let recorded = recording.end();
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    if wrote.code() == Some(77) {
+        println!("SKIPPED: {test}: this kernel runs no BPF programs for us");
+        return;
+    }
+    assert_eq!((wrote.code(), recorded.samples()), (Some(0), 3), "{}", recorded.said);
+    let theirs = recorder.perf(&["script", "-F", "event,bpf-output"]);
+    assert_eq!(theirs.matches("61 62 63 64 00 00 00 00").count(), 3, "{theirs}");
+    let ours = Command::new(perftab_binary()).arg("script").arg(&recorder.file).ended().unwrap();
+    let ours = String::from_utf8_lossy(&ours.stdout).into_owned();
+    assert_eq!(ours.matches("\traw 616263640000000065666768\n").count(), 3, "{ours}");
+    assert_eq!(ours.matches(" written:").count(), 3, "{ours}");
+}
