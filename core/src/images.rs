@@ -8,8 +8,9 @@
 
 pub use perftab_dsos::{Dso, Dsos};
 pub use perftab_images::{
-    AddressNames, AdmittedFile, CodeTable, CompiledSource, FileNumber, Finding, ForcedAddresses,
-    ForcedFile, FunctionNumber, Images, InsistedFile, LostInlines, MatchedFile, MatchedNames,
-    MatchedObjects, NameAnswer, NameRequest, NamedLevel, Offer, OfferStep, Outcome, Ticket,
-    UnwindTables,
+    AddressBits, AddressNames, AdmittedFile, CodeTable, CompiledSource, FileNumber, FileRules,
+    Finding, ForcedAddresses, ForcedFile, FunctionNumber, Images, InsistedFile, LostInlines,
+    MatchedFile, MatchedNames, MatchedObjects, NameAnswer, NameRequest, NamedLevel, Offer,
+    OfferStep, Outcome, Registers, Row, RowMemory, RuleFound, StackCopy, Ticket, UnwindTables,
+    UnwoundMachine, Walk, WalkEnd, WalkedCode,
 };

@@ -343,7 +343,8 @@ impl Build {
     }
 
     pub fn frame_sections(&self) -> &Arc<FrameSections> {
-        self.frame_sections.get_or_init(|| FrameSections::read(&self.images).into())
+        let images = self.images.iter().map(MatchedImage::image);
+        self.frame_sections.get_or_init(|| FrameSections::read(images).into())
     }
 
     /// None where names come from a list: addresses there are not those of DWARF.

@@ -1,7 +1,7 @@
 //! What the kernel is asked for: the attr of each event.
 
 use perf_event_open_sys::bindings::perf_event_attr;
-use perftab_perfdata::format::attr::{read_format, sample_type};
+use perftab_perfdata::format::attr::{branch_sample_type, read_format, sample_type};
 
 use super::clock;
 use super::events::{EventSpec, GroupSamples, Grouping, Mode, Privilege, Sampled};
@@ -45,7 +45,7 @@ pub enum Role {
 const USER_REGISTERS: u64 = if cfg!(target_arch = "x86_64") { 0xff_0fff } else { 0x1_ffff_ffff };
 
 /// The attr of one event. All events of a recording have the same sample_type, so that a reader
-/// needs nothing but the id to tell them apart.
+/// needs nothing but the id to tell them apart; but only those of the CPU have the calls that it keeps, behind all else.
 pub fn attr(
     plan: &Plan,
     all: &[EventSpec],
@@ -88,11 +88,17 @@ pub fn attr(
             attr.set_freq(1);
         }
     }
-    if let CallChains::Copied(StackCopy(size)) = plan.chains {
+    if let Some(StackCopy(size)) = plan.chains.copy() {
         attr.sample_regs_user = USER_REGISTERS;
         attr.sample_stack_user = size;
         // Frame pointers would be followed for nothing.
         attr.set_exclude_callchain_user(1);
+    }
+    let keeps_calls = plan.chains == CallChains::KeptByCpu && spec.is_of_the_cpu();
+    if keeps_calls && role == Role::SamplingOnly {
+        use branch_sample_type::{CALL_STACK, NO_CYCLES, NO_FLAGS, USER};
+        attr.sample_type |= sample_type::BRANCH_STACK;
+        attr.branch_sample_type = USER | CALL_STACK | NO_CYCLES | NO_FLAGS;
     }
     // As perf: members count while their leader does.
     let leads = !spec.grouping.is_member();
@@ -150,8 +156,8 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
     let mut bits = sample_type::IP | sample_type::TID | sample_type::TIME;
     bits |= match plan.chains {
         CallChains::None => 0,
-        CallChains::FramePointers => sample_type::CALLCHAIN,
-        CallChains::Copied(_) => {
+        CallChains::FramePointers | CallChains::KeptByCpu => sample_type::CALLCHAIN,
+        CallChains::Copied(_) | CallChains::Unwound(_) => {
             sample_type::CALLCHAIN | sample_type::REGS_USER | sample_type::STACK_USER
         }
     };

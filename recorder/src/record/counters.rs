@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use super::attrs::{KernelLevel, Role, attr, with_sideband};
 use super::events::{self, EventSpec, Grouping, Mode, Privilege, Tracepoint};
 use super::explain;
-use super::options::{BuildIdTable, KeptSamples, OffCpu, Plan, RingOrigin};
+use super::options::{BuildIdTable, CallChains, KeptSamples, OffCpu, Plan, RingOrigin};
 use super::ring::{OverwrittenRing, Ring};
 use super::sys::{self, Scope};
 use super::target::Target;
@@ -383,6 +383,13 @@ fn is_refused(error: &io::Error) -> bool {
 /// The events asked for, or the default found by trying, as far as all are limited.
 fn choose_events(plan: &Plan, notices: &mut Vec<String>) -> Result<Vec<EventSpec>> {
     let chosen = supported_events(plan, notices)?;
+    let keeps_calls = |spec: &EventSpec| spec.is_of_the_cpu() && is_supported(plan, spec);
+    if plan.chains == CallChains::KeptByCpu && !chosen.iter().any(keeps_calls) {
+        bail!(
+            "--call-graph lbr: no event here has the calls that a CPU keeps (Intel's do from Haswell on, \
+             seldom in a virtual machine); --call-graph dwarf walks stacks without"
+        );
+    }
     Ok(chosen.iter().map(|spec| spec.limited_to(plan.privilege)).collect())
 }
 

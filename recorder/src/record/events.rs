@@ -278,6 +278,12 @@ impl EventSpec {
             && matches!(name, Some(&"cpu-clock" | &"task-clock"))
     }
 
+    /// Whether a CPU counts it, which may keep calls then.
+    pub fn is_of_the_cpu(&self) -> bool {
+        use event_type::{BREAKPOINT, SOFTWARE, TRACEPOINT};
+        ![SOFTWARE, TRACEPOINT, BREAKPOINT].contains(&self.code.event_type)
+    }
+
     /// Takes filters, all of which have to hold.
     fn filter_by(&mut self, filters: &[String]) -> Result<()> {
         let Some((first, more)) = filters.split_first() else { return Ok(()) };

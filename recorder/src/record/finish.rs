@@ -74,7 +74,9 @@ impl Session {
         let code = self.code_of_processes();
         let of_code = code.sum();
         let end = self.file_end(&identified, RecorderState::Ended, code);
-        let Self { part, kernel, counters, parts, lost_before, is_quiet, embed, .. } = self;
+        let Self { part, kernel, counters, parts, lost_before, is_quiet, embed, unwinder, .. } =
+            self;
+        let skipped = unwinder.map_or(0, |unwinder| unwinder.fared().skipped);
         let Part { to, tally, failure, .. } = part;
         let lost = tally.lost();
         let is_stream = matches!(to, Destination::Stream(_));
@@ -97,6 +99,13 @@ impl Session {
         }
         warn_of_replaced(&tally, &changed, &identified);
         warn(&tally, kernel.as_ref(), lost, counters.ring_bytes);
+        if skipped > 0 {
+            notice(format_args!(
+                "{} keep copies of their stacks, as there was no time to walk these; readers do, \
+                 and a lower -F needs less",
+                output::counted(skipped, "sample", "samples")
+            ));
+        }
 
         let (word, path) = (output::shell_word(&path), path.display());
         let samples = output::counted(tally.samples, "sample", "samples");

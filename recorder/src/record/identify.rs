@@ -78,7 +78,7 @@ struct Looked {
 
 /// What a look at a file gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
+pub(super) enum Look {
     /// None yet.
     Waiting,
     /// This is what it is.
@@ -223,7 +223,7 @@ fn is(metadata: &Metadata, inode: &InodeKey) -> bool {
 
 /// What to say of a file that changed after it was mapped; `None` if it did not. Permissions and
 /// links are no content, but they change the only time that nobody can set.
-fn was_written(metadata: &Metadata, mapped: SystemTime) -> Option<Look> {
+pub(super) fn was_written(metadata: &Metadata, mapped: SystemTime) -> Option<Look> {
     let is_content = is_after(metadata.modified().ok(), mapped);
     let look = if is_content { Look::Written } else { Look::Gone };
     is_after(Some(changed(metadata)), mapped).then_some(look)

@@ -51,12 +51,14 @@ mod recording_stream;
 mod ring;
 mod session;
 mod signals;
+mod stack_sample;
 #[allow(unsafe_code)]
 mod sys;
 mod tally;
 mod target;
 mod tasks;
 mod trigger;
+mod unwinding;
 mod users;
 
 use std::path::{Path, PathBuf};

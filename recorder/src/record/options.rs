@@ -48,7 +48,7 @@ pub struct SamplingArgs {
     /// Record call chains; the same as --call-graph fp
     #[arg(short = 'g')]
     pub chains: bool,
-    /// How to walk the stack: fp (frame pointers); dwarf[,SIZE] copies it
+    /// How to walk the stack: fp, dwarf[,SIZE], dwarf-dump[,SIZE], lbr
     #[arg(long, value_name = "MODE")]
     pub call_graph: Option<String>,
     /// Ring buffer per CPU, in pages or as 2M [default: 512K or more]
@@ -144,14 +144,26 @@ pub enum CallChains {
     /// The kernel's part as before; of user space the registers, and a copy of the stack from its top on. Who reads
     /// the recording walks it.
     Copied(StackCopy),
+    /// The same, and the recorder walks it: only of stacks whose root it does not reach, the copy is kept.
+    Unwound(StackCopy),
+    /// As by frame pointers, and with samples of the CPU's events the calls that it keeps itself (LBR).
+    KeptByCpu,
 }
 
 impl CallChains {
     /// Which mappings whoever walks the stacks has to know.
     pub fn described_mappings(self) -> DescribedMappings {
+        match self.copy() {
+            None => DescribedMappings::Executable,
+            Some(_) => DescribedMappings::OfFiles,
+        }
+    }
+
+    /// How much of a stack is copied, if any.
+    pub fn copy(self) -> Option<StackCopy> {
         match self {
-            Self::None | Self::FramePointers => DescribedMappings::Executable,
-            Self::Copied(_) => DescribedMappings::OfFiles,
+            Self::None | Self::FramePointers | Self::KeptByCpu => None,
+            Self::Copied(copy) | Self::Unwound(copy) => Some(copy),
         }
     }
 }
@@ -166,13 +178,23 @@ impl StackCopy {
     /// A record has at most 64 KiB; the kernel takes what is left of that.
     const MOST: u32 = 65_528;
 
+    /// Of stacks that are walked at once, so copies do not stay. The rings of others than root hold few that are larger.
+    fn to_walk() -> Self {
+        match rustix::process::geteuid().is_root() {
+            true => Self(Self::MOST),
+            false => Self::DEFAULT,
+        }
+    }
+
     /// Rounded up to words, as the kernel wants it and perf does it.
-    fn parse(text: &str) -> Result<Self> {
+    fn parse(name: &str, text: &str) -> Result<Self> {
         let bytes: Option<u32> = text.parse().ok();
         let rounded = bytes.and_then(|bytes| bytes.checked_next_multiple_of(8));
         match rounded.filter(|bytes| (1..=Self::MOST).contains(bytes)) {
             Some(bytes) => Ok(Self(bytes)),
-            None => bail!("--call-graph dwarf,{text}: give a number of bytes up to {}", Self::MOST),
+            None => {
+                bail!("--call-graph {name},{text}: give a number of bytes up to {}", Self::MOST)
+            }
         }
     }
 }
@@ -304,6 +326,11 @@ impl Plan {
                 }
                 ring => ring,
             },
+            chains: match args.sampling.call_graph.as_deref() {
+                // Of what is kept in rings, most is written over before anybody could walk it.
+                Some("dwarf") if args.to.overwrite => CallChains::Copied(StackCopy::DEFAULT),
+                _ => plan.chains,
+            },
             embed,
             build_ids: build_ids(args, PerfConfig::of_user().record_build_ids()),
             packing: args.to.compression_level.filter(|&level| level > 0).map(PackingLevel),
@@ -341,7 +368,7 @@ impl Plan {
         let plan = Self::begin(sampling, target, &[], online_cpus)?;
         if matches!(plan.chains, CallChains::Copied(_)) {
             bail!(
-                "--call-graph dwarf: copies of stacks are walked once all is recorded; use record, or -g"
+                "--call-graph dwarf-dump: such copies are walked once all is recorded; use dwarf or -g"
             );
         }
         Ok(Self { duration, ..plan })
@@ -447,24 +474,23 @@ fn call_chains(args: &SamplingArgs) -> Result<CallChains> {
         return Ok(if args.chains { CallChains::FramePointers } else { CallChains::None });
     };
     let (name, size) = mode.split_once(',').map_or((mode, None), |(name, size)| (name, Some(size)));
+    let parse = |size| StackCopy::parse(name, size);
     match (name, size) {
         ("fp", _) => Ok(CallChains::FramePointers),
         ("no", _) => Ok(CallChains::None),
-        ("dwarf", None) => Ok(CallChains::Copied(StackCopy::DEFAULT)),
-        ("dwarf", Some(size)) => StackCopy::parse(size).map(CallChains::Copied),
-        ("lbr", _) => bail!(
-            "--call-graph lbr is not supported yet; use perf record --call-graph lbr, and open that \
-             recording"
-        ),
-        _ => bail!("--call-graph {mode}: there are fp and dwarf[,SIZE]"),
+        ("dwarf", None) => Ok(CallChains::Unwound(StackCopy::to_walk())),
+        ("dwarf", Some(size)) => parse(size).map(CallChains::Unwound),
+        ("dwarf-dump", None) => Ok(CallChains::Copied(StackCopy::DEFAULT)),
+        ("dwarf-dump", Some(size)) => parse(size).map(CallChains::Copied),
+        ("lbr", _) => Ok(CallChains::KeptByCpu),
+        _ => bail!("--call-graph {mode}: there are fp, dwarf[,SIZE], dwarf-dump[,SIZE] and lbr"),
     }
 }
 
 fn default_ring(rate: Rate, chains: CallChains) -> usize {
-    let of_sample = match chains {
-        CallChains::None => PLAIN_SAMPLE,
-        CallChains::FramePointers => CHAIN_SAMPLE,
-        CallChains::Copied(StackCopy(size)) => CHAIN_SAMPLE + u64::from(size),
+    let of_sample = match (chains, chains.copy()) {
+        (CallChains::None, _) => PLAIN_SAMPLE,
+        (_, copy) => CHAIN_SAMPLE + copy.map_or(0, |StackCopy(size)| size.into()),
     };
     let bytes = match rate {
         Rate::Period(_) => 0,
@@ -551,10 +577,11 @@ mod tests {
 
     #[test]
     fn sizes_of_copies_are_words_and_fit_into_a_record() {
-        let sizes = ["1", "8192", "8193", "65528"].map(|text| StackCopy::parse(text).unwrap().0);
+        let sizes =
+            ["1", "8192", "8193", "65528"].map(|text| StackCopy::parse("dwarf", text).unwrap().0);
         assert_eq!(sizes, [8, 8192, 8200, 65_528]);
         for bad in ["", "0", "-8", "65529", "4294967295", "8k"] {
-            assert!(StackCopy::parse(bad).is_err(), "{bad}");
+            assert!(StackCopy::parse("dwarf", bad).is_err(), "{bad}");
         }
     }
 

@@ -133,6 +133,8 @@ impl Session {
     pub(super) fn begin_next_part(&mut self, plan: &Plan) -> Result<()> {
         let Some(parts) = &mut self.parts else { return Ok(()) };
         let (name, path) = (parts.keep()?, parts.path.clone());
+        // What is later than that goes into the next one.
+        self.write_all_unwound(0);
         let to = match self.new_file(&path) {
             Ok(to) => to,
             Err(error) => {

@@ -14,8 +14,8 @@ use super::target::Target;
 /// Why waiting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// Records came back packed, and that is all.
-    ByPackerAlone,
+    /// Records came back from threads that work on them, and that is all.
+    ByHelpersAlone,
     /// Anything else.
     ForARound,
 }
@@ -42,7 +42,7 @@ impl PolledCounters {
     pub fn wait(
         &mut self,
         counters: &Counters,
-        packer: Option<BorrowedFd<'_>>,
+        helpers: &[BorrowedFd<'_>],
         others: &[BorrowedFd<'_>],
         time: Duration,
     ) -> Result<Woken> {
@@ -51,7 +51,7 @@ impl PolledCounters {
         let counters = of_open.chain(of_sideband);
         let mut polled: Vec<PollFd<'_>> =
             counters.map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)).collect();
-        let others = others.iter().copied().chain(packer);
+        let others = others.iter().chain(helpers).copied();
         polled.extend(others.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         let time = Timespec::try_from(time).context("the time to wait is too long")?;
         let ready = match poll(&mut polled, Some(&time)) {
@@ -59,10 +59,10 @@ impl PolledCounters {
             Err(Errno::INTR) => 0,
             Err(error) => return Err(error).context("waiting for samples failed"),
         };
-        let last = polled.last().is_some_and(|fd| !fd.revents().is_empty());
-        let woken = match packer.is_some() && last && ready == 1 {
-            true => Woken::ByPackerAlone,
-            false => Woken::ForARound,
+        let of_helpers = polled.iter().rev().take(helpers.len());
+        let woken = match of_helpers.filter(|fd| !fd.revents().is_empty()).count() {
+            helpers if helpers > 0 && helpers == ready => Woken::ByHelpersAlone,
+            _ => Woken::ForARound,
         };
         let ended = PollFlags::HUP | PollFlags::ERR;
         let mut results = polled.iter().map(|fd| fd.revents().intersects(ended));

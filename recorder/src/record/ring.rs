@@ -18,6 +18,8 @@ use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
 use rustix::mm::{MapFlags, ProtFlags};
 
+use super::stack_sample::RingBytes;
+
 /// No record of mappings or threads is larger: an MMAP2 record without its name has 72 bytes, a name
 /// at most 4096, and what ends a record at most 64.
 const LARGEST_SIDEBAND: usize = 72 + 4096 + 64;
@@ -67,8 +69,8 @@ impl Ring {
         Ok(Self { base, page, data_size, tail: 0 })
     }
 
-    /// Appends every complete record to `out` and gives its space back to the kernel.
-    pub fn drain_into(&mut self, out: &mut Vec<u8>) -> Fill {
+    /// Has every complete record copied and gives its space back to the kernel.
+    pub fn drain(&mut self, copy: impl FnOnce(RingBytes<'_>)) -> Fill {
         // Acquire pairs with the kernel's barrier before it publishes the head
         // (`perf_output_put_handle`): the records up to it are there.
         let head =
@@ -85,8 +87,10 @@ impl Ring {
         // and head, and the slices end before the tail moves.
         unsafe {
             let data = self.base.as_ptr().add(self.page);
-            out.extend_from_slice(std::slice::from_raw_parts(data.add(start), first));
-            out.extend_from_slice(std::slice::from_raw_parts(data, filled - first));
+            copy(RingBytes {
+                first: std::slice::from_raw_parts(data.add(start), first),
+                second: std::slice::from_raw_parts(data, filled - first),
+            });
         }
         self.tail = head;
         // Release: the copy is done before the kernel may write there again.
@@ -125,7 +129,7 @@ impl OverwrittenRing {
 
     fn copy_into(&mut self, out: &mut Vec<u8>) {
         let Ring { base, page, data_size, tail } = self.mapping;
-        // The head goes down. Acquire as in `drain_into`.
+        // The head goes down. Acquire as in `drain`.
         let position = self.mapping.counter(offset_of!(perf_event_mmap_page, data_head));
         let head = position.load(Ordering::Acquire);
         let length = usize::try_from(tail.wrapping_sub(head)).unwrap_or(usize::MAX).min(data_size);

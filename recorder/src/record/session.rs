@@ -24,7 +24,7 @@ use super::identify::Identifier;
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
 use super::live_line::LiveLine;
-use super::options::{BuildIdTable, KeptSamples, Plan, Start};
+use super::options::{BuildIdTable, CallChains, KeptSamples, Plan, Start};
 use super::output_options::OutputPlan;
 use super::part::{Destination, Memory, Part, RecordsSince};
 use super::parts::Parts;
@@ -33,9 +33,11 @@ use super::recording_file::{EventHead, RecordingFile};
 use super::recording_stream::RecordingStream;
 use super::ring::Fill;
 use super::signals::{Signals, Usr2};
+use super::stack_sample::StackSamples;
 use super::tally::{self, Tally};
 use super::target::Target;
 use super::tasks::{self, RunningTasks};
+use super::unwinding::Unwinder;
 
 /// Records are written at least this often, so that little is lost should we be killed.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -76,6 +78,15 @@ enum Obeyed {
     Stop,
 }
 
+/// Which description of what runs it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Description {
+    /// The first.
+    OfTheBeginning,
+    /// Another, for a file of its own.
+    OnceMore,
+}
+
 /// A recording under way.
 pub struct Session {
     pub(super) counters: Counters,
@@ -103,6 +114,10 @@ pub struct Session {
     pub(super) lost_before: u64,
     /// Whether only errors and warnings are printed.
     pub(super) is_quiet: bool,
+    /// `None` if stacks are left to readers.
+    pub(super) unwinder: Option<Unwinder>,
+    /// Of which copies are cut to what is there as they leave their rings.
+    stack_samples: Option<StackSamples>,
     buffer: Vec<u8>,
 }
 
@@ -141,6 +156,14 @@ impl Session {
             }
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => None,
         };
+        let unwinder = match (plan.chains, plan.samples) {
+            (CallChains::Unwound(_), KeptSamples::All) => {
+                Unwinder::start(&counters, trailer, clock).context("a thread cannot be started")?
+            }
+            _ => None,
+        };
+        let attr = &counters.events[0].attr;
+        let stack_samples = unwinder.as_ref().and_then(|_| StackSamples::of(attr));
         let tally = Tally::new(
             counters.sample_type(),
             counters.read_format(),
@@ -172,6 +195,8 @@ impl Session {
             },
             lost_before: 0,
             is_quiet: loudness == Loudness::Quiet,
+            unwinder,
+            stack_samples,
             buffer: Vec::new(),
         })
     }
@@ -192,7 +217,7 @@ impl Session {
                 self.counters.enable_samples().context(cannot)?;
             }
         }
-        self.describe(processes);
+        self.describe(processes, Description::OfTheBeginning);
         Ok(())
     }
 
@@ -204,10 +229,10 @@ impl Session {
                 self.part.tally.processes().collect()
             }
         };
-        self.describe(processes);
+        self.describe(processes, Description::OnceMore);
     }
 
-    fn describe(&mut self, processes: Vec<i32>) {
+    fn describe(&mut self, processes: Vec<i32>, description: Description) {
         let mut described = Vec::new();
         if let Some(kernel) = &self.kernel {
             kernel.write_mappings(&mut described, self.trailer);
@@ -216,14 +241,21 @@ impl Session {
         for pid in processes {
             self.tasks.write_process(pid, &mut described);
             if emptied.elapsed() >= DESCRIBE_ROUND {
-                self.part.describe(&mut described);
+                self.take_description(&mut described, description);
                 // No FINISHED_ROUND before all is described: readers hold the samples back.
                 self.empty_rings();
                 emptied = Instant::now();
             }
         }
-        self.part.describe(&mut described);
+        self.take_description(&mut described, description);
         self.write_buffer();
+    }
+
+    fn take_description(&mut self, described: &mut Vec<u8>, description: Description) {
+        if let (Some(unwinder), Description::OfTheBeginning) = (&mut self.unwinder, description) {
+            unwinder.know(described);
+        }
+        self.part.describe(described);
     }
 
     /// Moves records until something ends the recording, then stops the counters.
@@ -252,14 +284,18 @@ impl Session {
                 .chain([signals.as_fd()])
                 .chain(control.as_ref().map(Control::as_fd))
                 .collect();
-            let packer = self.part.packed();
+            let helpers = [self.part.packed(), self.unwinder.as_ref().map(Unwinder::as_fd)];
+            let helpers: Vec<_> = helpers.into_iter().flatten().collect();
             let until_start = starts.map(|starts| starts.saturating_duration_since(now));
             let of_part = self.parts.as_ref().and_then(Parts::patience);
             let patience =
                 [left, until_start, of_part].into_iter().flatten().fold(patience, Duration::min);
             let patience = patience.min(self.part.to.patience());
-            match polled.wait(&self.counters, packer, &others, patience)? {
-                Woken::ByPackerAlone => self.part.write_what_is_packed(&mut self.buffer),
+            match polled.wait(&self.counters, &helpers, &others, patience)? {
+                Woken::ByHelpersAlone => {
+                    self.write_what_is_unwound();
+                    self.part.write_what_is_packed(&mut self.buffer);
+                }
                 Woken::ForARound => {
                     signals.clear();
                     self.round();
@@ -293,6 +329,8 @@ impl Session {
         self.counters.disable();
         if !matches!(ending, Ending::WriteFailed(_)) {
             self.round();
+            // Counters have stopped.
+            self.write_all_unwound(u64::MAX);
             self.part.write_all_packed();
         }
         Ok(match self.part.failure.take() {
@@ -343,15 +381,22 @@ impl Session {
 
     /// Empties every ring once and says so.
     fn round(&mut self) {
-        let before = self.part.taken();
+        let begun = Clock::record_time();
+        let before = self.taken();
         self.empty_rings();
         let latest = self.describe_new_modules();
-        let has_records = self.part.taken() > before || !self.buffer.is_empty();
+        let mut has_records = self.taken() > before || !self.buffer.is_empty();
         // Of what is kept, samples are still to come.
         if has_records && self.flight.is_none() {
             write::finished_round(&mut self.buffer);
             self.write_buffer();
-            self.part.records = RecordsSince::Some;
+            match &mut self.unwinder {
+                Some(unwinder) => unwinder.end_round(begun),
+                None => self.part.records = RecordsSince::Some,
+            }
+        }
+        if self.unwinder.is_some() {
+            has_records = self.write_what_is_unwound();
         }
         if let Some(identifier) = &mut self.identifier {
             identifier.add(self.part.tally.take_new_files_without_id());
@@ -361,9 +406,58 @@ impl Session {
         if has_checkpoint || (has_records && !self.part.is_packed()) {
             self.part.to.acknowledge();
         }
+        let now = self.latest();
         if let Some(kernel) = &mut self.kernel {
-            kernel.modules.looked_after(latest.unwrap_or(self.part.tally.latest));
+            kernel.modules.looked_after(latest.unwrap_or(now));
         }
+    }
+
+    /// Bytes of records from rings, wherever they are by now.
+    fn taken(&self) -> u64 {
+        self.unwinder.as_ref().map_or_else(|| self.part.taken(), Unwinder::taken)
+    }
+
+    /// Time of the latest record from rings.
+    fn latest(&self) -> u64 {
+        self.part.tally.latest.max(self.unwinder.as_ref().map_or(0, Unwinder::latest))
+    }
+
+    /// Writes the records whose stacks were walked; true if there are any.
+    fn write_what_is_unwound(&mut self) -> bool {
+        self.write_unwound(Unwinder::next)
+    }
+
+    /// The same with all that there are: they have come from before this time.
+    pub(super) fn write_all_unwound(&mut self, horizon: u64) {
+        if let Some(unwinder) = &mut self.unwinder {
+            unwinder.end_round(horizon);
+            self.write_unwound(Unwinder::next_to_come);
+        }
+    }
+
+    fn write_unwound(
+        &mut self,
+        next: impl Fn(&mut Unwinder) -> io::Result<Option<Vec<u8>>>,
+    ) -> bool {
+        let mut is_any = false;
+        loop {
+            match self.unwinder.as_mut().map_or(Ok(None), &next) {
+                Ok(None) => break,
+                Ok(Some(mut records)) => {
+                    is_any |= !records.is_empty();
+                    self.part.take(&mut records);
+                }
+                Err(error) => {
+                    self.part.failure.get_or_insert(error);
+                    self.unwinder = None;
+                    break;
+                }
+            }
+        }
+        if is_any {
+            self.part.records = RecordsSince::Some;
+        }
+        is_any
     }
 
     /// Each second, if that takes a hundredth of the time or less, and if it would say anything new:
@@ -403,14 +497,18 @@ impl Session {
         {
             write::lost(&mut self.buffer, id, late, trailer);
         }
-        self.write_buffer();
+        self.part.take(&mut self.buffer);
         self.part.write_all_packed();
     }
 
     pub(super) fn empty_rings(&mut self) {
         for index in 0..self.counters.rings.len() {
             let start = self.buffer.len();
-            let fill = self.counters.rings[index].drain_into(&mut self.buffer);
+            let (buffer, samples) = (&mut self.buffer, &self.stack_samples);
+            let fill = self.counters.rings[index].drain(|ring| match samples {
+                Some(samples) => samples.copy(&ring, buffer),
+                None => ring.append_all(buffer),
+            });
             if let Some(id) = self.counters.sideband_id(index) {
                 self.mark_gaps(index, id, start, fill);
             }
@@ -437,7 +535,7 @@ impl Session {
             records = rest;
         }
         if fill == Fill::Full && self.counters.has_new_loss(ring) {
-            gaps.push(before.unwrap_or(self.part.tally.latest));
+            gaps.push(before.unwrap_or(self.latest()));
         }
         for time in gaps {
             write::lost(&mut self.buffer, id, 0, self.trailer.at(time));
@@ -446,7 +544,10 @@ impl Session {
 
     /// Hands the records in the buffer on.
     pub(super) fn write_buffer(&mut self) {
-        self.part.take(&mut self.buffer);
+        match &mut self.unwinder {
+            Some(unwinder) => unwinder.push(&mut self.buffer),
+            None => self.part.take(&mut self.buffer),
+        }
     }
 
     /// After the rings were emptied: describes the modules that came since the last round. If there
@@ -454,12 +555,12 @@ impl Session {
     fn describe_new_modules(&mut self) -> Option<u64> {
         let change = self.kernel.as_mut()?.modules.look()?;
         self.write_buffer();
-        let before = self.part.tally.latest;
+        let before = self.latest();
         if change.is_unclear() {
             self.empty_rings();
             self.write_buffer();
         }
-        let (kernel, latest) = (self.kernel.as_ref()?, self.part.tally.latest);
+        let (kernel, latest) = (self.kernel.as_ref()?, self.latest());
         kernel.modules.write_change(&change, latest, &mut self.buffer, self.trailer);
         Some(before)
     }

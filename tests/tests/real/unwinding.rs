@@ -1,6 +1,7 @@
 //! Stacks from copies of them, against programs that know their own stacks, and against perf.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -43,22 +44,27 @@ fn record_at(test: &str, program: &Path, recording: &Path, hertz: &str, bytes: &
 
 /// By sample, what the program had noted in the copy of its stack: `None` if the copy does not reach so far.
 fn noted(recording: &Path) -> Vec<Option<Stack>> {
-    let file = fs::read(recording).expect("the recording");
-    let source = SliceSource::new(file.as_slice());
     let found = Rc::new(RefCell::new(Vec::new()));
     let shown = found.clone();
     let note = move |sample: &WatchedSample<'_>| {
         let bytes = sample.tail.user_stack.expect("a copy of the stack").bytes;
         shown.borrow_mut().push(list_in(bytes));
     };
+    replay(recording, note);
+    found.take()
+}
+
+/// Shows each sample.
+fn replay(recording: &Path, watcher: impl FnMut(&WatchedSample<'_>) + 'static) {
+    let file = fs::read(recording).expect("the recording");
+    let source = SliceSource::new(file.as_slice());
     let opening = Opening::new(&[&source]).expect("it opens");
-    let mut replay = opening.replay(StackDumps::Shown, Box::new(note));
+    let mut replay = opening.replay(StackDumps::Shown, Box::new(watcher));
     while let Some(wanted) = replay.wants() {
         let from = wanted.offset as usize;
         replay.push(&file[from..from + wanted.length as usize]);
     }
     replay.finish();
-    found.take()
 }
 
 fn list_in(bytes: &[u8]) -> Option<Stack> {
@@ -154,7 +160,80 @@ fn knows_its_stack(test: &str, compiler: &str, options: &[&str]) {
             );
         }
     }
-    compare_stacks(test, &folder, &program);
+    let known = compare_stacks(test, &folder, &program);
+    if options.contains(&"-DLOADS") && !known.0.is_empty() {
+        known.is_what_is_walked_while_it_is_recorded(&folder, &program);
+    }
+}
+
+/// Which functions of a program call which: who calls nobody's callee is "".
+#[derive(Default)]
+struct Calls(BTreeMap<(String, String), usize>);
+
+impl Calls {
+    fn of(stacks: &[Option<Stack>]) -> Self {
+        let mut calls = Self::default();
+        for stack in stacks.iter().flatten() {
+            let callers = std::iter::once("").chain(stack.iter().map(String::as_str));
+            for (caller, callee) in callers.zip(stack) {
+                *calls.0.entry((caller.to_owned(), callee.clone())).or_default() += 1;
+            }
+        }
+        calls
+    }
+
+    /// perftab walks the stacks of nearly all samples while it records, and finds these calls; perf reads that.
+    fn is_what_is_walked_while_it_is_recorded(&self, folder: &TestFolder, program: &Path) {
+        let recording = folder.join("walked.data");
+        let options =
+            ["-q", "-e", "cpu-clock:u", "-F", "1500", "--call-graph", "dwarf,32768", "-o"];
+        let mut record = Command::new(perftab_binary());
+        record.arg("record").args(options).arg(&recording).arg("--").arg(program);
+        let recorded = record.ended().expect("perftab runs");
+        let said = String::from_utf8_lossy(&recorded.stderr).into_owned();
+        // What was lost is said, and is no matter here.
+        assert!(recorded.status.success(), "{said}");
+        let copies = copies(&recording);
+        let kept = copies.iter().filter(|&&bytes| bytes > 0).count();
+        assert!(
+            kept * 4 <= copies.len(),
+            "{kept} of {} samples keep their copies\n{said}",
+            copies.len()
+        );
+        let (stacks, said) = unwound(&recording);
+        assert_eq!(stacks.len(), copies.len(), "{said}");
+        // Samples of one moment may be the only ones with a call.
+        let often = copies.len() / 50;
+        for (call, times) in Calls::of(&stacks).0 {
+            let is_known = self.0.contains_key(&call);
+            assert!(
+                is_known || times < often,
+                "{times} times {call:?} in {}\n{said}",
+                copies.len()
+            );
+        }
+        let mut perf = Command::new("perf");
+        perf.args(["script", "-F", "ip,sym", "--no-inline", "--max-stack", "1024", "-i"])
+            .arg(&recording);
+        let perf = perf.env("HOME", &**folder).ended().expect("perf runs");
+        assert!(perf.status.success(), "{}", String::from_utf8_lossy(&perf.stderr));
+        let printed = String::from_utf8_lossy(&perf.stdout);
+        let blocks: Vec<&str> = printed.split("\n\n").filter(|it| !it.trim().is_empty()).collect();
+        assert_eq!(blocks.len(), copies.len());
+        let whole = blocks.iter().filter(|block| block.contains(" _start")).count();
+        assert!(whole * 4 >= blocks.len(), "{whole} of {}", blocks.len());
+    }
+}
+
+/// By sample, how many bytes of the stack are in a recording.
+fn copies(recording: &Path) -> Vec<usize> {
+    let found = Rc::new(RefCell::new(Vec::new()));
+    let shown = found.clone();
+    let note = move |sample: &WatchedSample<'_>| {
+        shown.borrow_mut().push(sample.tail.user_stack.expect("a copy, or none").bytes.len());
+    };
+    replay(recording, note);
+    found.take()
 }
 
 /// How many samples are said to be this.
@@ -163,12 +242,12 @@ fn said_of(said: &str, what: &str) -> usize {
     number.map_or(0, |number| number.replace(',', "").parse().expect("a number"))
 }
 
-/// Records the program and compares every stack with what it noted.
-fn compare_stacks(test: &str, folder: &TestFolder, program: &Path) {
+/// Records the program and compares every stack with what it noted. Returns who called whom.
+fn compare_stacks(test: &str, folder: &TestFolder, program: &Path) -> Calls {
     assert!(Command::new(program).exit_status().expect("it runs").success());
     let recording = folder.join("perf.data");
     if !record_at(test, program, &recording, "1500", "32768") {
-        return;
+        return Calls::default();
     }
     let noted = noted(&recording);
     let (unwound, said) = unwound(&recording);
@@ -198,6 +277,7 @@ fn compare_stacks(test: &str, folder: &TestFolder, program: &Path) {
     assert!(compared > 100 && compared >= enough, "{compared} of {} samples\n{said}", noted.len());
     let deepest = unwound.iter().flatten().map(Vec::len).max().expect("samples");
     assert!(deepest > 300, "{deepest}");
+    Calls::of(&unwound)
 }
 
 #[test]

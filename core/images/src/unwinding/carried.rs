@@ -10,7 +10,7 @@ use object::elf;
 use perftab_dsos::Identity;
 
 use super::registers::UnwoundMachine;
-use super::tables::{Form, FrameSections, Kind, Table, UnwindTables};
+use super::tables::{FileRules, Form, FrameSections, Kind, Table, UnwindTables};
 use crate::code_ranges::CodeRanges;
 use crate::dwarf::Budget;
 use crate::elf::Segment;
@@ -25,8 +25,9 @@ impl UnwindTables {
             numbers.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
             bytes.extend_from_slice(section);
         };
-        numbers(&[self.entry], &[]);
-        match &self.place {
+        let FileRules { place, entry, sections } = &self.rules;
+        numbers(&[*entry], &[]);
+        match place {
             OwnedPlacement::Slide(slide) => numbers(&[u64::MAX, *slide], &[]),
             OwnedPlacement::Segments(segments) => {
                 let loads = || segments.iter().filter(|it| it.kind == elf::PT_LOAD);
@@ -36,7 +37,7 @@ impl UnwindTables {
                 }
             }
         }
-        for Table { bytes, form, code, .. } in &self.sections.tables {
+        for Table { bytes, form, code, .. } in &sections.tables {
             let Form { kind, endian, address_size, machine, address, text } = *form;
             let is_eh = u64::from(kind == Kind::EhFrame);
             let is_big = u64::from(endian == RunTimeEndian::Big);
@@ -80,7 +81,7 @@ impl UnwindTables {
             tables.push(Table::new(section, form, CodeRanges::of_ranges(code), budget));
         }
         let sections = Arc::new(FrameSections::of(tables));
-        Some(Self { identity, place, entry, sections })
+        Some(Self { identity, rules: FileRules { place, entry, sections } })
     }
 }
 

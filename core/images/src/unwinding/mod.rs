@@ -7,6 +7,9 @@
 //!
 //! What the rules do not say is not guessed: a register that a call may have changed has no value in the caller. A
 //! library that guesses by frame pointers there (framehop) cannot tell a right caller from a wrong one.
+//!
+//! A [`Walk`] goes from caller to caller. It is the same for copies of stacks in a recording and while one is recorded;
+//! what is mapped where is known by others ([`WalkedCode`]).
 
 mod carried;
 mod expression;
@@ -14,9 +17,11 @@ mod made;
 mod registers;
 mod row;
 mod tables;
+mod walk;
 
 pub use made::MadeCodeRules;
 pub use registers::{AddressBits, Registers, UnwoundMachine};
-pub use row::{Caller, CodeState, NoCaller, Row, StackCopy};
+pub use row::{Row, StackCopy};
+pub use tables::{FileRules, RowMemory, UnwindTables};
 pub(super) use tables::{FrameSections, for_each_function};
-pub use tables::{RowMemory, UnwindTables};
+pub use walk::{RuleFound, Walk, WalkEnd, WalkedCode};

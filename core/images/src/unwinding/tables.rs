@@ -19,7 +19,6 @@ use crate::dwarf::{Budget, Fault};
 use crate::elf::{Class, Elf, Section};
 use crate::go::GoFunctions;
 use crate::image::Image;
-use crate::matched_image::MatchedImage;
 use crate::placement::OwnedPlacement;
 
 /// Functions of Go's run time that go on on another stack, where what called them is not, and Go itself looks no further
@@ -36,6 +35,12 @@ const ENTRY: u64 = 64;
 #[derive(Clone)]
 pub struct UnwindTables {
     pub(super) identity: Identity,
+    pub(super) rules: FileRules,
+}
+
+/// How the callers of a file's code are found.
+#[derive(Clone)]
+pub struct FileRules {
     pub(super) place: OwnedPlacement,
     /// Where a process of the file begins; 0 for nowhere.
     pub(super) entry: u64,
@@ -299,11 +304,10 @@ fn row_of<'b, S: UnwindSection<Bytes<'b>>>(
 
 impl FrameSections {
     /// Those of the files of one build. A binary has `.eh_frame`, its debug file may have `.debug_frame`.
-    pub fn read(images: &[MatchedImage]) -> Self {
+    pub fn read<'a>(images: impl Iterator<Item = &'a Image> + Clone) -> Self {
         let names = [".eh_frame", ".debug_frame", ".zdebug_frame"];
-        let switches: Vec<_> =
-            images.iter().flat_map(|image| stack_switches(image.image())).collect();
-        let read = |name| images.iter().find_map(|it| Table::read(it.image(), name, &switches));
+        let switches: Vec<_> = images.clone().flat_map(stack_switches).collect();
+        let read = |name| images.clone().find_map(|image| Table::read(image, name, &switches));
         Self::of(names.into_iter().filter_map(read).collect())
     }
 
@@ -330,11 +334,28 @@ impl UnwindTables {
 
     /// Uses what `other` has, if that is of the same files.
     pub fn share(&mut self, other: &Self) {
-        let (ours, theirs) = (&self.sections.tables, &other.sections.tables);
+        let (ours, theirs) = (&self.rules.sections.tables, &other.rules.sections.tables);
         let is_same = ours.iter().map(|it| &it.bytes).eq(theirs.iter().map(|it| &it.bytes));
         if self.identity == other.identity && is_same {
-            self.sections = Arc::clone(&other.sections);
+            self.rules.sections = Arc::clone(&other.rules.sections);
         }
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> &FileRules {
+        &self.rules
+    }
+}
+
+impl FileRules {
+    /// Those of a file, for whoever knows that it is the one that was mapped, such as a recorder that finds the mapped
+    /// inode. `None` if it has none.
+    pub fn of_mapped(image: &Image) -> Option<Self> {
+        let elf = image.elf()?;
+        let sections = Arc::new(FrameSections::read(std::iter::once(image)));
+        let place = OwnedPlacement::Segments(elf.segments.as_slice().into());
+        let entry = begins_at(elf).unwrap_or(0);
+        (!sections.tables.is_empty()).then_some(Self { place, entry, sections })
     }
 
     /// How the caller is found of the code at an address, as frames have it; `None` if nothing says.
@@ -391,7 +412,8 @@ impl DsoImages {
         let sections = Arc::clone(build.frame_sections());
         let place = build.placement(dso).ok()?.to_owned()?;
         let entry = self.of(id).first()?.image().elf().and_then(begins_at).unwrap_or(0);
-        (!sections.tables.is_empty()).then_some(UnwindTables { identity, place, entry, sections })
+        let rules = FileRules { place, entry, sections };
+        (!rules.sections.tables.is_empty()).then_some(UnwindTables { identity, rules })
     }
 }
 

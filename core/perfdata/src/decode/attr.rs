@@ -220,6 +220,9 @@ pub struct TailLayout {
     pub user_registers: u64,
     /// Registers where the event's interrupt came, a bit for each.
     pub interrupt_registers: u64,
+    /// How many bytes of the user stack were to be copied, if call chains have a user part only where somebody else than
+    /// the kernel has made it of that.
+    pub copied_for_chain: Option<u32>,
 }
 
 impl TailLayout {
@@ -316,6 +319,9 @@ impl SampleLayout {
                 branch_sample_type: attr.branch_sample_type,
                 user_registers: attr.user_registers,
                 interrupt_registers: attr.interrupt_registers,
+                copied_for_chain: (present(sample_type::STACK_USER)
+                    && attr.has_flag(flag::EXCLUDE_CALLCHAIN_USER))
+                .then_some(attr.user_stack_size),
             },
             trailer: TrailerLayout::new(attr),
         }

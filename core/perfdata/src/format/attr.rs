@@ -78,10 +78,16 @@ pub mod read_format {
 /// Bits of `branch_sample_type` that change the shape of a branch stack, or what it is
 /// (`include/uapi/linux/perf_event.h`, Linux 6.12).
 pub mod branch_sample_type {
+    /// Branches of user space.
+    pub const USER: u64 = 1 << 0;
     /// Branches of every kind.
     pub const ANY: u64 = 1 << 3;
     /// The entries are calls that have not returned.
     pub const CALL_STACK: u64 = 1 << 11;
+    /// Entries do not say how they were predicted.
+    pub const NO_FLAGS: u64 = 1 << 14;
+    /// Entries do not say how long they took.
+    pub const NO_CYCLES: u64 = 1 << 15;
     /// u64 index of the newest entry, before the entries.
     pub const HW_INDEX: u64 = 1 << 17;
     /// u64 of counters for each entry, after the entries.
@@ -109,6 +115,8 @@ pub mod flag {
     pub const EXCLUDE_HOST: u64 = 1 << 19;
     /// Guests are not counted.
     pub const EXCLUDE_GUEST: u64 = 1 << 20;
+    /// The kernel leaves the user part of call chains away.
+    pub const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
     /// Times are by the clock of `clockid`.
     pub const USE_CLOCKID: u64 = 1 << 25;
     /// Build-ids in MMAP2 records, since Linux 5.12.

@@ -25,7 +25,7 @@ use perftab_perfdata::format::record::{
 use super::address_space::{AddressSpace, Version};
 use super::kernel::{Kernel, Kernels, intern_foreign};
 use super::user_part::UserPart;
-use crate::{DsoKind, Frame, FrameId, MappedFrom, Profile, StackId, Stacks};
+use crate::{DsoKind, Frame, FrameId, MappedFrom, Profile, PseudoFrame, StackId, Stacks};
 
 /// Rows of the cache of resolved addresses: 256 KiB. 95 % of look-ups hit it on a whole-system
 /// recording; a memo of whole chains was slower, as most of them are unique.
@@ -236,6 +236,14 @@ impl CallChains {
             self.word(profile, (&mut *kernels, user), pointer, &mut walk);
         }
         self.end_unmapped_run(profile, &mut walk);
+        if let UserPart::Walked { cut_at: Some(copied) } = user_part {
+            let dso = PseudoFrame::unwinding_in(&mut profile.dsos);
+            let address = PseudoFrame::Truncated { copied }.number();
+            self.frames.push(wanted_frame(self.wanted.len()));
+            self.wanted.push(Frame { dso, address });
+            // No row of the cache has this number, so none changes.
+            self.wanted_for.push(0);
+        }
         if self.frames.len() == start && ip != 0 {
             walk = Walk::new(context_of_cpu_mode(cpu_mode));
             self.word(profile, (kernels, user), ip, &mut walk);

@@ -51,6 +51,8 @@ pub(super) struct CutChains {
     with_markers: u64,
     /// One had more than [`DEFAULT_LIMIT`] addresses.
     longer: Longer,
+    /// Of stacks that the recorder walked as far as it had copied them.
+    by_copy: u64,
     /// Of stacks that the CPU kept, how many had so many calls.
     calls: Map<usize, u64>,
 }
@@ -61,12 +63,14 @@ pub(super) struct Cut {
     by_event: u64,
     by_kernel: u64,
     by_cpu: u64,
+    by_copy: u64,
 }
 
 impl Cut {
     /// How many samples have such a chain.
     pub(super) fn samples(self) -> u64 {
-        self.by_event.saturating_add(self.by_kernel).saturating_add(self.by_cpu)
+        let by_others = self.by_cpu.saturating_add(self.by_copy);
+        self.by_event.saturating_add(self.by_kernel).saturating_add(by_others)
     }
 
     /// What it means and what to do; `None` if none was cut.
@@ -74,6 +78,7 @@ impl Cut {
         let remedies = [
             (self.by_kernel, " Raise kernel.perf_event_max_stack with sysctl and record again."),
             (self.by_event, " Record with a larger --max-stack."),
+            (self.by_copy, " Record with a larger copy (--call-graph dwarf,BYTES, at most 65528)."),
             (self.by_cpu, " The CPU keeps no more calls. Record with frame pointers (-g)."),
         ];
         let remedies = remedies.iter().filter(|(samples, _)| *samples > 0);
@@ -140,7 +145,7 @@ impl CutChains {
             .or_else(|| most().filter(|most| CALL_STACK_DEPTHS.contains(most)));
         let by_cpu = depth
             .map_or(0, |depth| self.calls.iter().filter(|it| *it.0 >= depth).map(|it| it.1).sum());
-        Cut { by_event: self.stated, by_kernel, by_cpu }
+        Cut { by_event: self.stated, by_kernel, by_cpu, by_copy: self.by_copy }
     }
 }
 
@@ -169,6 +174,9 @@ impl Reader {
     ) {
         match user_part {
             UserPart::Calls(calls) => self.cut_chains.note_calls(calls.len()),
+            UserPart::Walked { cut_at } => {
+                self.cut_chains.by_copy += u64::from(cut_at.is_some());
+            }
             _ => self.cut_chains.note(chain, self.events.attr(event).max_stack, outermost),
         }
     }

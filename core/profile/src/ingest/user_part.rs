@@ -5,6 +5,8 @@
 //!   it in place of the user part (`resolve_lbr_callchain_sample` in `tools/perf/util/machine.c`).
 //! - `perf record --call-graph dwarf` has the kernel leave the user part away, and copies the user's
 //!   registers. Of a sample in the kernel, they say where user space called it.
+//! - `perftab record --call-graph dwarf` walks the copy of the stack itself, and puts callers into the chain and no bytes of
+//!   stack behind it. Registers that are left say that the stack went on behind the copy.
 
 use perftab_perfdata::decode::attr::SampleLayout;
 use perftab_perfdata::decode::sample::RawSample;
@@ -17,6 +19,11 @@ use perftab_perfdata::format::record::{CONTEXT_USER, misc};
 pub enum UserPart<'a> {
     /// The chain itself.
     InChain,
+    /// The chain itself, as the recorder has made it of a copy of the stack.
+    Walked {
+        /// How many bytes that had, if the stack goes on behind it.
+        cut_at: Option<u32>,
+    },
     /// The stack of calls that the CPU kept, the innermost first, in place of what follows the
     /// first address of the user part; a marker says where that begins, as for perf.
     Calls(BranchStack<'a>),
@@ -40,6 +47,12 @@ impl<'a> UserPart<'a> {
         let keeps_calls = layout.tail.branch_sample_type & branch_sample_type::CALL_STACK != 0;
         if keeps_calls && let Some(calls) = tail.branches.filter(|calls| !calls.is_empty()) {
             return Self::Calls(calls);
+        }
+        if let Some(copied) = layout.tail.copied_for_chain
+            && tail.user_stack.is_some_and(|copy| copy.most == 0)
+            && raw.call_chain.iter().any(|word| word == CONTEXT_USER)
+        {
+            return Self::Walked { cut_at: tail.user_registers.map(|_| copied) };
         }
         if cpu_mode != misc::CPUMODE_KERNEL || tail.user_stack.is_none() {
             return Self::InChain;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use perftab_images::{
-    AddressBits, Caller, CodeState, NoCaller, Registers, Row, RowMemory, StackCopy, UnwindTables,
-    UnwoundMachine,
+    AddressBits, Registers, Row, RowMemory, RuleFound, StackCopy, UnwindTables, UnwoundMachine,
+    Walk, WalkEnd, WalkedCode,
 };
 use perftab_perfdata::decode::sample_tail::{RegisterAbi, SampleTail, UserStack};
 use perftab_perfdata::map::{Map, Set};
@@ -17,11 +17,6 @@ use super::chains::{WalkedChains, WalkedRow};
 use super::{CallerGuesses, RuledCode, StackEnd, UnwoundRow};
 use crate::session::frame_places::FramePlaces;
 use crate::session::{DumpUse, DumpedSample, WatchedSample};
-
-/// Frames that a stack may have beside one for each eight bytes of its copy, which is what a call takes.
-const SPARE_FRAMES: usize = 8;
-/// Signals that may have interrupted one another.
-const MAX_SIGNALS: u32 = 64;
 
 /// Bytes that stacks may have by default (`ulimit -s`).
 const MAX_STACK: u64 = 8 << 20;
@@ -54,20 +49,20 @@ pub(super) struct Walker {
     addresses: Vec<u64>,
 }
 
-/// How far a stack was walked.
-struct Walk {
+/// A stack that is being walked.
+struct Passage<'a> {
+    walker: &'a mut Walker,
     space: Space,
     process: ProcessId,
     time_nanos: u64,
-    registers: Registers,
-    /// Where the next rules are looked up.
-    lookup: u64,
-    state: CodeState,
-    signals: u32,
-    /// Frames that it may have.
-    most: usize,
-    /// The DSO where the first caller was guessed.
-    guessed: Option<DsoId>,
+}
+
+/// A frame that was walked.
+#[derive(Clone, Copy)]
+struct Passed {
+    frame: FrameId,
+    /// What the rules are of: the same, or the code of its time.
+    ruled: FrameId,
 }
 
 /// Where a walk ended.
@@ -243,102 +238,11 @@ impl Walker {
         };
         let dump = StackCopy { start: registers.stack_pointer(), bytes };
         let row = self.profile.samples.get(row)?;
-        let mut walk = Walk {
-            space,
-            process: self.profile.threads.thread(row.thread).process,
-            time_nanos: row.time_nanos,
-            lookup: registers.instruction_pointer(),
-            registers,
-            state: CodeState::Interrupted,
-            signals: 0,
-            most: bytes.len() / 8 + SPARE_FRAMES,
-            guessed: None,
-        };
-        let end = self.walk(&mut walk, &dump);
-        Some(Walked { end, guessed: walk.guessed, copied })
-    }
-
-    /// Walks a stack on; its user frames are in `walked` then.
-    fn walk(&mut self, walk: &mut Walk, dump: &StackCopy<'_>) -> StackEnd {
-        while self.walked.len() < walk.most {
-            let Some(frame) = self.place(walk.space, walk.lookup) else { return StackEnd::Lost };
-            self.walked.push(frame);
-            self.addresses.push(walk.registers.instruction_pointer());
-            let ruled = self.made_code(walk, frame).unwrap_or(frame);
-            let dso = self.frames.get(ruled).dso;
-            let stopped = match self.rule(ruled, walk.process) {
-                Rule::Row(number) => Ok(number),
-                Rule::NotCovered if self.is_made_up(walk, frame) => return StackEnd::Root,
-                Rule::NotCovered => Err(StackEnd::NotCovered(dso)),
-                Rule::NoTables | Rule::NotAsked => Err(StackEnd::NoTables(dso)),
-            };
-            let number = match stopped {
-                Ok(number) => number,
-                Err(_) if self.guess(walk, dump, dso) => continue,
-                // The chain of frame pointers goes on behind the copy.
-                Err(_) if walk.guessed.is_some() && ends_before(dump, walk.registers.frame()) => {
-                    return StackEnd::Truncated;
-                }
-                Err(end) => return end,
-            };
-            let before = walk.registers.stack_pointer();
-            let row = &self.rules.rows[number as usize];
-            walk.lookup = match row.step(&mut walk.registers, dump, walk.state) {
-                Ok(Caller::Nobody) => return StackEnd::Root,
-                Ok(Caller::At(address)) => {
-                    (walk.state, walk.signals) = (CodeState::Interrupted, walk.signals + 1);
-                    if walk.signals > MAX_SIGNALS {
-                        return StackEnd::Lost;
-                    }
-                    address
-                }
-                Ok(Caller::Before(address)) => {
-                    // A leaf function of arm64 need not have used any of the stack.
-                    let is_leaf = walk.state == CodeState::Interrupted
-                        && walk.registers.stack_pointer() == before;
-                    if walk.registers.stack_pointer() <= before && !is_leaf {
-                        return StackEnd::Lost;
-                    }
-                    walk.state = CodeState::Calls;
-                    address.wrapping_sub(1)
-                }
-                // What a signal has interrupted may have another stack.
-                Err(NoCaller::Unreadable(address)) if address >= dump.start || walk.signals > 0 => {
-                    return StackEnd::Truncated;
-                }
-                Err(_) => return StackEnd::Lost,
-            };
-        }
-        StackEnd::Truncated
-    }
-
-    /// Whether a caller has called nothing: what a function returns to is where another one begins, and nothing but padding
-    /// is before it. So whoever made the stack has written that there, as `makecontext` does for the first function of a
-    /// coroutine.
-    fn is_made_up(&self, walk: &Walk, frame: FrameId) -> bool {
-        let Frame { dso, address } = self.frames.get(frame);
-        let begins = |tables: &UnwindTables| tables.begins_behind_padding(address.wrapping_add(1));
-        walk.state == CodeState::Calls && self.tables.get(&dso).is_some_and(begins)
-    }
-
-    /// Goes on by the frame pointer where no file tells how, if that is wanted and leads to code.
-    fn guess(&mut self, walk: &mut Walk, dump: &StackCopy<'_>, dso: DsoId) -> bool {
-        if self.guesses == CallerGuesses::None {
-            return false;
-        }
-        let mut caller = walk.registers.clone();
-        let address = caller.follow_frame_pointer(dump).filter(|&address| address != 0);
-        let Some(lookup) = address.map(|address| address - 1) else { return false };
-        if self.place(walk.space, lookup).is_none() {
-            return false;
-        }
-        (walk.registers, walk.lookup, walk.state) = (caller, lookup, CodeState::Calls);
-        if walk.guessed.is_none() {
-            walk.guessed = Some(dso);
-            let mark = self.remark(PseudoFrame::Guessed);
-            self.walked.extend(mark);
-        }
-        true
+        let process = self.profile.threads.thread(row.thread).process;
+        let mut walk = Walk::new(registers, &dump);
+        let mut passage = Passage { space, process, time_nanos: row.time_nanos, walker: self };
+        let (end, guessed) = passage.walk(&mut walk, &dump);
+        Some(Walked { end, guessed, copied })
     }
 
     /// The frame of an address.
@@ -348,13 +252,18 @@ impl Walker {
     }
 
     /// The frame of code of its time, of a frame in memory without a file: there are rules for that.
-    fn made_code(&mut self, walk: &Walk, frame: FrameId) -> Option<FrameId> {
-        let code = self.made.get_mut(&walk.process)?;
+    fn made_code(
+        &mut self,
+        process: ProcessId,
+        time_nanos: u64,
+        frame: FrameId,
+    ) -> Option<FrameId> {
+        let code = self.made.get_mut(&process)?;
         let Frame { dso, address } = self.frames.get(frame);
         if self.profile.dsos.get(dso).kind != DsoKind::Anon {
             return None;
         }
-        let made = code.frame(walk.time_nanos, address)?;
+        let made = code.frame(time_nanos, address)?;
         Some(self.frames.intern(made))
     }
 
@@ -368,7 +277,7 @@ impl Walker {
         let known = &mut of_frames[frame.index()];
         if *known == Rule::NotAsked {
             let Frame { dso, address } = self.frames.get(frame);
-            let of_file = self.tables.get(&dso).map(|tables| tables.row(address, memory));
+            let of_file = self.tables.get(&dso).map(|tables| tables.rules().row(address, memory));
             let made = self.made.get(&process).filter(|code| code.dso() == dso);
             *known = match of_file.or_else(|| Some(made?.row(address, memory))) {
                 Some(Some(row)) => Rule::Row(*numbers.entry(row.clone()).or_insert_with(|| {
@@ -380,5 +289,80 @@ impl Walker {
             };
         }
         *known
+    }
+}
+
+impl Passage<'_> {
+    /// Walks a stack on; its user frames are in `walked` then. Also says where the first caller was guessed.
+    fn walk(&mut self, walk: &mut Walk, dump: &StackCopy<'_>) -> (StackEnd, Option<DsoId>) {
+        let mut guessed = None;
+        let end = loop {
+            let end = walk.go(self, dump);
+            let dso = |at: Passed| self.walker.frames.get(at.ruled).dso;
+            let (at, end) = match end {
+                WalkEnd::Root => break StackEnd::Root,
+                WalkEnd::Truncated => break StackEnd::Truncated,
+                WalkEnd::Lost => break StackEnd::Lost,
+                WalkEnd::NoTables(at) => (dso(at), StackEnd::NoTables(dso(at))),
+                WalkEnd::NotCovered(at) => (dso(at), StackEnd::NotCovered(dso(at))),
+            };
+            if self.guess(walk, dump) {
+                if guessed.is_none() {
+                    guessed = Some(at);
+                    let mark = self.walker.remark(PseudoFrame::Guessed);
+                    self.walker.walked.extend(mark);
+                }
+                continue;
+            }
+            // The chain of frame pointers goes on behind the copy.
+            let ends = guessed.is_some() && ends_before(dump, walk.registers().frame());
+            break if ends { StackEnd::Truncated } else { end };
+        };
+        (end, guessed)
+    }
+
+    /// Goes on by the frame pointer where no file tells how, if that is wanted and leads to code.
+    fn guess(&mut self, walk: &mut Walk, dump: &StackCopy<'_>) -> bool {
+        if self.walker.guesses == CallerGuesses::None {
+            return false;
+        }
+        let mut caller = walk.registers().clone();
+        let address = caller.follow_frame_pointer(dump).filter(|&address| address != 0);
+        let Some(address) = address else { return false };
+        if self.walker.place(self.space, address - 1).is_none() {
+            return false;
+        }
+        walk.go_on_in(caller, address);
+        true
+    }
+}
+
+impl WalkedCode for Passage<'_> {
+    type Place = Passed;
+
+    #[inline(always)]
+    fn enter(&mut self, address: u64, next: u64) -> Option<Passed> {
+        let walker = &mut *self.walker;
+        let frame = walker.place(self.space, address)?;
+        walker.walked.push(frame);
+        walker.addresses.push(next);
+        let made = walker.made_code(self.process, self.time_nanos, frame);
+        Some(Passed { frame, ruled: made.unwrap_or(frame) })
+    }
+
+    #[inline(always)]
+    fn rule(&mut self, at: Passed) -> RuleFound<'_> {
+        match self.walker.rule(at.ruled, self.process) {
+            Rule::Row(number) => RuleFound::Row(&self.walker.rules.rows[number as usize]),
+            Rule::NotCovered => RuleFound::NotCovered,
+            Rule::NoTables | Rule::NotAsked => RuleFound::NoTables,
+        }
+    }
+
+    fn ends_before_function(&self, at: Passed) -> bool {
+        let Frame { dso, address } = self.walker.frames.get(at.frame);
+        let begins =
+            |tables: &UnwindTables| tables.rules().begins_behind_padding(address.wrapping_add(1));
+        self.walker.tables.get(&dso).is_some_and(begins)
     }
 }

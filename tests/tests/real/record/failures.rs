@@ -33,7 +33,9 @@ fn wrong_usage() {
     recorder.run(&["-e", "cycels", "--", "true"]).failed_with(2, &["'cycels'", "cpu-clock"]);
     recorder.run(&["-F", "often", "--", "true"]).failed_with(2, &["-F often"]);
     recorder.run(&["-C", "4096", "--", "true"]).failed_with(2, &["4096", "not online"]);
-    recorder.run(&["--call-graph", "lbr", "--", "true"]).failed_with(2, &["perf record"]);
+    // Of no CPU.
+    let lbr = ["--call-graph", "lbr", "-e", "cpu-clock", "--", "true"];
+    recorder.run(&lbr).failed_with(1, &["--call-graph dwarf"]);
     recorder.run(&["--call-graph", "stacks", "--", "true"]).failed_with(2, &["dwarf", "fp"]);
     recorder.run(&["--call-graph", "dwarf,1M", "--", "true"]).failed_with(2, &["65528"]);
     assert!(!recorder.file.exists(), "nothing was recorded");

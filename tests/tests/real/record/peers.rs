@@ -179,7 +179,8 @@ fn a_stream_is_read_while_it_comes() {
     assert!(String::from_utf8_lossy(&report.stdout).contains("user_work"), "{report:?}");
 }
 
-/// Registers and stacks are asked of the kernel as perf asks for them, so that whoever unwinds its recordings unwinds ours.
+/// Registers and stacks are asked of the kernel as perf asks for them, so that whoever unwinds its recordings unwinds ours;
+/// and what was unwound while it was recorded is read as well.
 #[test]
 fn stacks_are_copied_as_perf_copies_them() {
     let test = "stacks_are_copied_as_perf_copies_them";
@@ -194,15 +195,23 @@ fn stacks_are_copied_as_perf_copies_them() {
     assert!(built.unwrap().success());
     let program = recorder.folder.join("tides");
     let program = program.to_str().unwrap();
-    let taken = ["-e", "cpu-clock", "-F", "1999", "--call-graph", "dwarf,32767"];
-    let recorded = recorder.run(&[&taken[..], &["--", program, "10"]].concat());
-    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
-    let samples = recorded.samples();
-    assert!(samples > 50, "{}", recorded.said);
-    perf_in(&recorder, &[&["record", "-o", "theirs"], &taken[..], &["--", program, "1"]].concat());
+    let taken = ["-e", "cpu-clock", "-F", "1999", "--call-graph"];
+    let record = ["dwarf,32767", "--", program, "1"];
+    perf_in(&recorder, &[&["record", "-o", "theirs"], &taken[..], &record].concat());
+    let [copied, walked] = ["dwarf-dump,32767", "dwarf,32767"].map(|mode| {
+        let recorded = recorder.run(&[&taken[..], &[mode, "--", program, "10"]].concat());
+        assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+        let samples = recorded.samples();
+        assert!(samples > 50, "{}", recorded.said);
+        reads_as_perf_does(&recorder, samples);
+        fs::metadata(&recorder.file).expect("a recording").len() / samples
+    });
+    assert!(walked * 5 < copied, "{walked} instead of {copied} bytes a sample");
+}
 
+fn reads_as_perf_does(recorder: &Recorder, samples: u64) {
     let asked = |file: &str| {
-        let attr = perf_in(&recorder, &["evlist", "-v", "-i", file]);
+        let attr = perf_in(recorder, &["evlist", "-v", "-i", file]);
         let fields = attr.split([',', ':']).map(str::trim).map(str::to_owned);
         let fields: Vec<String> = fields.collect();
         let value = |name: &str| {

@@ -1,0 +1,219 @@
+//! The rules of mapped files, each read once.
+//!
+//! A file gives rules if it is the one that was mapped: by the build-id of the mapping, or, where that has none, by device
+//! and inode, and if nothing was written to it since.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use perftab_core::Image;
+use perftab_core::images::{FileRules, Row, RowMemory};
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::decode::records::MmapRecord;
+use perftab_perfdata::identity::MappedFrom;
+use perftab_perfdata::map::Map;
+
+use super::super::clock::Clock;
+use super::super::identify::was_written;
+use super::super::tasks::own_vdso;
+use crate::file_source::FileSource;
+
+/// Processes through which a file is looked for: each may have ended by then.
+const TRIES: u32 = 8;
+/// Addresses whose rules are kept at once.
+const RULES_MAX: usize = 1 << 20;
+
+/// A file in [`Files`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileNumber(u32);
+
+/// A rule in [`Files`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// This one.
+    Row(RowNumber),
+    /// The file tells nothing of the address.
+    NotCovered,
+    /// There is no file that tells.
+    NoTables,
+}
+
+/// A row in [`Files`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowNumber(u32);
+
+/// A file as mappings have it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum MappedFile {
+    /// One that may be read.
+    File(String, MappedFrom),
+    /// The vdso of programs of 64 bits.
+    Vdso,
+    /// Memory, or what is no file of code.
+    Nothing,
+}
+
+impl MappedFile {
+    /// What is mapped.
+    pub fn of(mmap: &MmapRecord<'_>) -> Self {
+        let is_native = mmap.address >> 32 != 0;
+        match (&*mmap.path, mmap.mapped_from) {
+            ("[vdso]", _) if is_native => Self::Vdso,
+            (_, MappedFrom::Nothing) => Self::Nothing,
+            (path, from) if path.starts_with('/') && !path.starts_with("//") => {
+                // The kernel says so of a name that is gone.
+                let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+                Self::File(path.to_owned(), from)
+            }
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// All files that were mapped, and the rules that were asked for.
+pub struct Files {
+    clock: Clock,
+    numbers: HashMap<MappedFile, FileNumber>,
+    files: Vec<KnownFile>,
+    /// By file and address within it.
+    rules: Map<(u32, u64), Rule>,
+    rows: Vec<Row>,
+    row_numbers: Map<Row, RowNumber>,
+    memory: RowMemory,
+}
+
+struct KnownFile {
+    file: MappedFile,
+    /// When it was mapped first.
+    mapped: u64,
+    state: FileState,
+}
+
+enum FileState {
+    /// It was looked for so often.
+    Sought(u32),
+    Read(Box<FileRules>),
+    /// It has no rules, or is not the one that was mapped.
+    None,
+}
+
+impl Files {
+    /// For records with the times of this clock.
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            numbers: HashMap::new(),
+            files: Vec::new(),
+            rules: Map::new(),
+            rows: Vec::new(),
+            row_numbers: Map::new(),
+            memory: RowMemory::default(),
+        }
+    }
+
+    /// The number of a file that was mapped at a time.
+    pub fn number(&mut self, file: MappedFile, time: u64) -> Option<FileNumber> {
+        if file == MappedFile::Nothing {
+            return None;
+        }
+        if let Some(&number) = self.numbers.get(&file) {
+            let known = &mut self.files[number.0 as usize];
+            known.mapped = known.mapped.min(time);
+            return Some(number);
+        }
+        let number = FileNumber(u32::try_from(self.files.len()).ok()?);
+        let state = FileState::Sought(0);
+        self.files.push(KnownFile { file: file.clone(), mapped: time, state });
+        self.numbers.insert(file, number);
+        Some(number)
+    }
+
+    /// The row with a number.
+    pub fn row(&self, number: RowNumber) -> &Row {
+        &self.rows[number.0 as usize]
+    }
+
+    /// How the caller is found of the code at an offset of a file that a process has mapped.
+    pub fn rule(&mut self, number: FileNumber, offset: u64, pid: u32) -> Rule {
+        let key = (number.0, offset);
+        if let Some(&known) = self.rules.get(&key) {
+            return known;
+        }
+        let known = &mut self.files[number.0 as usize];
+        known.seek(&self.clock, pid);
+        let FileState::Read(rules) = &known.state else { return Rule::NoTables };
+        let rule = match rules.row(offset, &mut self.memory) {
+            None => Rule::NotCovered,
+            Some(row) => {
+                let rows = &mut self.rows;
+                Rule::Row(*self.row_numbers.entry(row).or_insert_with_key(|row| {
+                    rows.push(row.clone());
+                    RowNumber(rows.len() as u32 - 1)
+                }))
+            }
+        };
+        if self.rules.len() >= RULES_MAX {
+            self.rules = Map::new();
+        }
+        self.rules.insert(key, rule);
+        rule
+    }
+
+    /// Whether a function begins at an offset of a file, with nothing but padding before it.
+    pub fn begins_behind_padding(&self, number: FileNumber, offset: u64) -> bool {
+        match &self.files[number.0 as usize].state {
+            FileState::Read(rules) => rules.begins_behind_padding(offset),
+            FileState::Sought(_) | FileState::None => false,
+        }
+    }
+}
+
+impl KnownFile {
+    /// Reads it, if that has not been tried too often.
+    fn seek(&mut self, clock: &Clock, pid: u32) {
+        let FileState::Sought(tries) = self.state else { return };
+        self.state = match self.open(clock, pid) {
+            Some(image) => FileRules::of_mapped(&image)
+                .map_or(FileState::None, |rules| FileState::Read(Box::new(rules))),
+            None if tries + 1 < TRIES => FileState::Sought(tries + 1),
+            None => FileState::None,
+        };
+    }
+
+    /// The file, if it is the one that was mapped.
+    fn open(&self, clock: &Clock, pid: u32) -> Option<Image> {
+        match &self.file {
+            MappedFile::Nothing => None,
+            MappedFile::Vdso => Image::open("[vdso]", Box::new(SliceSource::new(own_vdso()?))).ok(),
+            MappedFile::File(path, from) => {
+                let in_process = Path::new("/proc").join(format!("{pid}/root"));
+                let relative = OsStr::from_bytes(path.as_bytes().strip_prefix(b"/")?);
+                let places = [in_process.join(relative), PathBuf::from(path)];
+                places.iter().find_map(|place| self.open_at(place, *from, clock))
+            }
+        }
+    }
+
+    fn open_at(&self, path: &Path, from: MappedFrom, clock: &Clock) -> Option<Image> {
+        // Opening a device could do things.
+        path.metadata().ok().filter(Metadata::is_file)?;
+        let file = File::open(path).ok()?;
+        let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+        let image = Image::open(path.to_str()?, Box::new(FileSource::new(file).ok()?)).ok()?;
+        let is_it = match from {
+            MappedFrom::BuildId(id) => image.build_id() == Some(id),
+            MappedFrom::Inode { major, minor, inode, .. } => {
+                let device = rustix::fs::makedev(major, minor);
+                metadata.ino() == inode
+                    && metadata.dev() == device
+                    && was_written(&metadata, clock.wall_time(self.mapped)).is_none()
+            }
+            MappedFrom::Nothing => false,
+        };
+        is_it.then_some(image)
+    }
+}

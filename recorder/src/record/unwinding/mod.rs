@@ -1,0 +1,204 @@
+//! `--call-graph dwarf`: stacks are walked while they are recorded, on a thread of its own, so that rings are emptied
+//! meanwhile. A sample whose stack was walked to its root has its call chain, and no copy of the stack any more; all others
+//! stay as they are, and who reads the recording walks them by the files that it finds.
+
+mod files;
+mod rounds;
+mod spaces;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use perftab_core::images::UnwoundMachine;
+use perftab_perfdata::decode::ByteOrder;
+use perftab_perfdata::decode::records::RecordHeader;
+use perftab_perfdata::format::write::SampleIdTrailer;
+use rustix::event::EventfdFlags;
+
+use super::clock::Clock;
+use super::counters::Counters;
+use super::stack_sample::StackSamples;
+pub use rounds::Fared;
+use rounds::{Records, Rounds};
+
+/// So much may wait before samples go on without being walked.
+const WAITING_MAX: usize = 64 << 20;
+/// So much may wait before whoever brings more waits too.
+const WAITING_MOST: usize = 4 * WAITING_MAX;
+
+/// Walks the samples of a recording.
+pub struct Unwinder {
+    /// `None` once no more comes.
+    to: Option<Sender<Brought>>,
+    from: Receiver<Done>,
+    ready: OwnedFd,
+    records: Records,
+    /// Bytes that have not come back.
+    waiting: usize,
+    /// Bytes that were brought.
+    taken: u64,
+    /// Time of the latest record that was brought.
+    latest: u64,
+    fared: Fared,
+}
+
+/// What is brought to the thread.
+enum Brought {
+    /// What ran before.
+    Described(Vec<u8>),
+    Records(Vec<u8>),
+    /// The same, to go on as they are.
+    RecordsInHaste(Vec<u8>),
+    /// The round is whole; all records have come from before this time.
+    EndOfRound(u64),
+}
+
+/// What has come back.
+struct Done {
+    records: Vec<u8>,
+    /// Bytes that this was when it was brought.
+    brought: usize,
+    fared: Fared,
+}
+
+impl Unwinder {
+    /// Starts the thread, which ends when this is dropped; `None` if samples have no copies of stacks, or no times that
+    /// tell when they were taken, or if nothing is known of the machine.
+    pub fn start(
+        counters: &Counters,
+        trailer: SampleIdTrailer,
+        clock: Clock,
+    ) -> io::Result<Option<Self>> {
+        let attr = &counters.events[0].attr;
+        let samples = StackSamples::of(attr);
+        let machine = UnwoundMachine::of(std::env::consts::ARCH);
+        let (Some(samples), Some(machine), true) = (samples, machine, counters.run_by_clock())
+        else {
+            return Ok(None);
+        };
+        let sideband = counters.sideband.ids.clone();
+        let records = Records { samples, trailer, sideband, machine, clock };
+        let (to, brought) = channel();
+        let (done, from) = channel();
+        let ready = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let wake = ready.try_clone()?;
+        let mut rounds = Rounds::new(records.clone());
+        thread::Builder::new().name("unwind".to_owned()).spawn(move || {
+            let mut held = 0;
+            for brought in brought {
+                let (records, brought) = match brought {
+                    Brought::Described(described) => {
+                        rounds.know(&described);
+                        continue;
+                    }
+                    Brought::Records(records) => {
+                        held += records.len();
+                        rounds.add(records);
+                        continue;
+                    }
+                    Brought::RecordsInHaste(records) => {
+                        let length = records.len();
+                        (rounds.pass(records), length)
+                    }
+                    Brought::EndOfRound(horizon) => {
+                        (rounds.end(horizon), std::mem::take(&mut held))
+                    }
+                };
+                let fared = rounds.take_fared();
+                // Nobody waits for it any more.
+                if done.send(Done { records, brought, fared }).is_err() {
+                    return;
+                }
+                let _ = rustix::io::write(&wake, &1_u64.to_ne_bytes());
+            }
+        })?;
+        let (waiting, taken, latest, fared) = (0, 0, 0, Fared::default());
+        let to = Some(to);
+        Ok(Some(Self { to, from, ready, records, waiting, taken, latest, fared }))
+    }
+
+    /// Readable once something has come back.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.ready.as_fd()
+    }
+
+    /// Bytes that were brought.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Time of the latest record that was brought.
+    pub fn latest(&self) -> u64 {
+        self.latest
+    }
+
+    /// How samples fared that have come back.
+    pub fn fared(&self) -> Fared {
+        self.fared
+    }
+
+    /// Has it know what ran before.
+    pub fn know(&mut self, described: &[u8]) {
+        self.send(Brought::Described(described.to_vec()));
+    }
+
+    /// Brings whole records of a round.
+    pub fn push(&mut self, buffer: &mut Vec<u8>) {
+        if buffer.is_empty() {
+            return;
+        }
+        let records = std::mem::take(buffer);
+        let mut left = &records[..];
+        while let Some((header, record, rest)) = RecordHeader::split(left, ByteOrder::NATIVE) {
+            self.latest = self.latest.max(self.records.time(header, record).unwrap_or(0));
+            left = rest;
+        }
+        self.taken += records.len() as u64;
+        self.waiting += records.len();
+        self.send(match self.waiting > WAITING_MAX {
+            true => Brought::RecordsInHaste(records),
+            false => Brought::Records(records),
+        });
+    }
+
+    /// The round is whole: all records have come from before this time.
+    pub fn end_round(&mut self, horizon: u64) {
+        self.send(Brought::EndOfRound(horizon));
+    }
+
+    fn send(&mut self, brought: Brought) {
+        if let Some(to) = &self.to {
+            // A thread that died is found out by whoever waits for it.
+            let _ = to.send(brought);
+        }
+    }
+
+    /// Records that have come back; waits for them where too much is on its way.
+    pub fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut wakes = [0; 8];
+        let _ = rustix::io::read(&self.ready, &mut wakes);
+        match self.waiting > WAITING_MOST {
+            true => self.next_to_come(),
+            false => Ok(self.from.try_recv().ok().map(|done| self.took(done))),
+        }
+    }
+
+    /// Records that come back next; `None` once all have that are of whole rounds.
+    pub fn next_to_come(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if self.waiting == 0 {
+            return Ok(self.from.try_recv().ok().map(|done| self.took(done)));
+        }
+        let died = |_| io::Error::other("the thread that walks stacks has ended");
+        let done = self.from.recv().map_err(died)?;
+        Ok(Some(self.took(done)))
+    }
+
+    fn took(&mut self, done: Done) -> Vec<u8> {
+        let Done { records, brought, fared } = done;
+        self.waiting = self.waiting.saturating_sub(brought);
+        self.fared.add(fared);
+        records
+    }
+}

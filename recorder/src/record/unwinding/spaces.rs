@@ -1,0 +1,198 @@
+//! What is mapped where in each process, as records tell it in the order of time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use perftab_perfdata::decode::ByteOrder;
+use perftab_perfdata::decode::records::{
+    CommCause, CommRecord, ForkMappings, MappingAccess, MmapRecord, RecordHeader, TaskRecord,
+};
+use perftab_perfdata::format::record::{RecordType, misc};
+use perftab_perfdata::format::write::SampleIdTrailer;
+
+use super::files::{FileNumber, Files, MappedFile};
+
+/// Mappings that one process may have (`vm.max_map_count` is a thousandth of it by default).
+const MAPPINGS_MAX: usize = 1 << 20;
+
+/// All processes.
+pub struct Spaces {
+    by_pid: HashMap<u32, Process>,
+    versions: u64,
+    trailer: SampleIdTrailer,
+}
+
+struct Process {
+    space: Space,
+    /// Threads that have not ended.
+    threads: u32,
+}
+
+/// Which state of which address space: processes share one until either maps something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Version(u64);
+
+/// What is mapped in a process.
+#[derive(Clone, Default)]
+pub struct Space {
+    /// By the first address.
+    mappings: Arc<BTreeMap<u64, Mapping>>,
+    /// Changes with what is mapped.
+    pub version: Version,
+}
+
+/// Code in a range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    start: u64,
+    end: u64,
+    page_offset: u64,
+    /// What is mapped; `None` if that is no file.
+    pub file: Option<FileNumber>,
+}
+
+impl Mapping {
+    /// Where in the file an address is.
+    pub fn offset(&self, address: u64) -> u64 {
+        (address - self.start).wrapping_add(self.page_offset)
+    }
+}
+
+impl Space {
+    /// The mapping that holds an address.
+    pub fn at(&self, address: u64) -> Option<Mapping> {
+        let (_, &mapping) = self.mappings.range(..=address).next_back()?;
+        (address < mapping.end).then_some(mapping)
+    }
+
+    /// The highest address at which anything is mapped.
+    pub fn highest(&self) -> Option<u64> {
+        Some(self.mappings.last_key_value()?.1.end - 1)
+    }
+
+    fn map(&mut self, mapping: Mapping, access: MappingAccess) {
+        let Mapping { start, end, .. } = mapping;
+        let mappings = Arc::make_mut(&mut self.mappings);
+        if let Some((_, &before)) = mappings.range(..start).next_back()
+            && before.end > start
+        {
+            mappings.insert(before.start, Mapping { end: start, ..before });
+            if before.end > end {
+                let page_offset = before.offset(end);
+                mappings.insert(end, Mapping { start: end, page_offset, ..before });
+            }
+        }
+        while let Some((&first, &covered)) = mappings.range(start..end).next() {
+            mappings.remove(&first);
+            if covered.end > end {
+                let page_offset = covered.offset(end);
+                mappings.insert(end, Mapping { start: end, page_offset, ..covered });
+            }
+        }
+        if access == MappingAccess::Executable && mappings.len() < MAPPINGS_MAX {
+            mappings.insert(start, mapping);
+        }
+    }
+}
+
+impl Spaces {
+    /// Nothing is known yet; records end with such a trailer.
+    pub fn new(trailer: SampleIdTrailer) -> Self {
+        Self { by_pid: HashMap::new(), versions: 0, trailer }
+    }
+
+    /// That of a process; `None` if it is not known.
+    pub fn of(&self, pid: u32) -> Option<&Space> {
+        self.by_pid.get(&pid).map(|process| &process.space)
+    }
+
+    /// Records were lost: what is known of processes may be wrong.
+    pub fn forget(&mut self) {
+        self.by_pid.clear();
+    }
+
+    /// Takes note of a record.
+    pub fn apply(&mut self, header: RecordHeader, record: &[u8], files: &mut Files) {
+        let order = ByteOrder::NATIVE;
+        match header.record_type {
+            RecordType::MMAP2 if header.cpu_mode() == misc::CPUMODE_USER => {
+                if let Ok(mmap) = MmapRecord::decode(header, record, 0, order) {
+                    self.map(&mmap, self.trailer.time_of(record), files);
+                }
+            }
+            RecordType::COMM => {
+                if let Ok(comm) = CommRecord::decode(header, record, 0, order)
+                    && comm.cause == CommCause::Exec
+                {
+                    let space = self.new_space();
+                    self.by_pid.insert(comm.pid, Process { space, threads: 1 });
+                }
+            }
+            RecordType::FORK => {
+                if let Ok(task) = TaskRecord::decode(header, record, 0, order) {
+                    self.fork(task);
+                }
+            }
+            RecordType::EXIT => {
+                if let Ok(task) = TaskRecord::decode(header, record, 0, order)
+                    && let Some(process) = self.by_pid.get_mut(&task.pid)
+                {
+                    process.threads = process.threads.saturating_sub(1);
+                    if process.threads == 0 {
+                        self.by_pid.remove(&task.pid);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn new_space(&mut self) -> Space {
+        self.versions += 1;
+        Space { version: Version(self.versions), ..Space::default() }
+    }
+
+    fn fork(&mut self, task: TaskRecord) {
+        // Of what ran before, threads follow their process.
+        let is_new = match task.mappings {
+            ForkMappings::Copied => task.pid != task.parent_pid,
+            ForkMappings::Own => task.pid == task.tid,
+        };
+        if !is_new {
+            if let Some(process) = self.by_pid.get_mut(&task.pid) {
+                process.threads += 1;
+            }
+            return;
+        }
+        let space = match task.mappings {
+            ForkMappings::Own => Some(self.new_space()),
+            ForkMappings::Copied => self.of(task.parent_pid).cloned(),
+        };
+        match space {
+            Some(space) => {
+                self.by_pid.insert(task.pid, Process { space, threads: 1 });
+            }
+            // What its parent has is not known.
+            None => {
+                self.by_pid.remove(&task.pid);
+            }
+        }
+    }
+
+    fn map(&mut self, mmap: &MmapRecord<'_>, time: Option<u64>, files: &mut Files) {
+        let Some(end) = mmap.address.checked_add(mmap.length).filter(|&end| end > mmap.address)
+        else {
+            return;
+        };
+        self.versions += 1;
+        let Some(process) = self.by_pid.get_mut(&mmap.pid) else { return };
+        let file = match mmap.access {
+            MappingAccess::Executable => files.number(MappedFile::of(mmap), time.unwrap_or(0)),
+            MappingAccess::Data | MappingAccess::JitSymbols => None,
+        };
+        let Space { version, .. } = &mut process.space;
+        *version = Version(self.versions);
+        let mapping = Mapping { start: mmap.address, end, page_offset: mmap.page_offset, file };
+        process.space.map(mapping, mmap.access);
+    }
+}
