@@ -102,7 +102,7 @@ scene("a25 perftab view unwinds with the files of its machine, also those that s
 
 scene("a25 parts of files that travelled in a recording unwind and name its stacks", async () => {
   const own = parts.compile(["embedded", "tides"]);
-  const options = ["-e", "cpu-clock:u", "-F", "1999", "--call-graph", "dwarf", "--embed", "unwind,symbols"];
+  const options = ["-e", "cpu-clock:u", "-F", "1999", "--call-graph", "dwarf-dump", "--embed", "unwind,symbols"];
   const recording = parts.record("embedded.perf.data", options, [own, "40"]);
   const tab = await Tab.open(pathToFileURL(html).href, { browser: "own", offline: true });
   await tab.drop(recording);

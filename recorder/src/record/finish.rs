@@ -280,8 +280,8 @@ fn say_what_is_embedded(of_code: &SumOfCode, added: Added) {
     let SumOfCode { processes, size, too_large } = *of_code;
     if processes > 0 {
         notice(format_args!(
-            "it contains what {} of the code that they made, {} before packing",
-            output::counted(processes as u64, "process says", "processes say"),
+            "it contains the perf maps and jitdumps of {}, {} before packing",
+            output::counted(processes as u64, "process", "processes"),
             output::size(size)
         ));
     }

@@ -208,7 +208,7 @@ fn perf_map_names_what_perf_names(folder: &Path, command: &[&str]) {
     let record = ["record", "-e", "cpu-clock:u", "-F", "997", "-g", "-o", text(&recording), "--"];
     let recorded = perftab(folder, &[&record[..], command].concat());
     let said = String::from_utf8_lossy(&recorded.stderr).into_owned();
-    assert!(said.contains("the perf maps of 1 process, "), "{said}");
+    assert!(said.contains("the perf maps and jitdumps of 1 process, "), "{said}");
 
     let theirs = script_by_perf(folder, &recording);
     // Not from this machine: it has a copy.

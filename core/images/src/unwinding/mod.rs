@@ -15,7 +15,7 @@ mod carried;
 mod expression;
 mod made;
 mod registers;
-mod row;
+pub(crate) mod row;
 mod tables;
 mod walk;
 

@@ -231,7 +231,8 @@ mod tests {
     };
     use super::*;
     use crate::record::fake_root::FakeRoot;
-    use crate::record::options::{Rate, Target};
+    use crate::record::options::Rate;
+    use crate::record::target::Target;
 
     /// A machine with the units of a CPU and of something else.
     fn machine(name: &str) -> FakeRoot {

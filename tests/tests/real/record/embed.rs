@@ -64,7 +64,7 @@ fn parts_of_files_name_stacks_without_the_files() {
     let record = |kinds: &str| {
         let embed = format!("--embed={kinds}");
         let recorded =
-            recorder.run(&["-e", "cpu-clock:u", "--call-graph", "dwarf", &embed, command]);
+            recorder.run(&["-e", "cpu-clock:u", "--call-graph", "dwarf-dump", &embed, command]);
         assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
         recorded
     };
