@@ -23,6 +23,7 @@ use super::demangle::{demangle, without_parameters};
 use super::dwarf::Budget;
 use super::elf::{Class, Elf, Segment, text_at};
 use super::embedded_symbols::{mini_debug_file, without_version};
+use super::function_code::{FunctionCode, MAX_CODE, Machine};
 use super::image::Image;
 
 const NOTES: &str = ".note.stapsdt";
@@ -113,7 +114,10 @@ impl Image {
             for_each_function(image, |symbol, address| {
                 if symbol == name {
                     exact.insert(address);
-                } else if exact.is_empty() && may_be_shown_as(symbol, name) {
+                } else if exact.is_empty()
+                    && may_be_shown_as(symbol, name)
+                    && !symbol.ends_with(COLD)
+                {
                     demangled = demangled.saturating_sub(symbol.len());
                     if demangled > 0 && is_shown_as(symbol, name) {
                         shown.insert(address);
@@ -143,6 +147,32 @@ impl Image {
             })?;
         }
         Ok(FoundFunctions::Similar(similar.into_iter().map(|(_, name)| name).collect()))
+    }
+
+    /// The code from where the function of an address begins to behind that address; `None` if no symbol says where it
+    /// begins.
+    pub fn code_up_to(
+        &self,
+        address: Svma,
+        debug_file: Option<&Image>,
+    ) -> Result<Option<FunctionCode>, ReadError> {
+        let Some(elf) = self.elf() else { return Ok(None) };
+        let Some(machine) = Machine::from_elf(elf.machine.0) else { return Ok(None) };
+        let embedded = mini_debug_file(self, &Budget::of_file(self.source().len()))?;
+        let mut start = None;
+        for image in [Some(self), debug_file, embedded.as_ref()].into_iter().flatten() {
+            for_each_function(image, |_, at| {
+                if at <= address {
+                    start = start.max(Some(at));
+                }
+            })?;
+        }
+        let length = |start: Svma| address.0 - start.0 + LONGEST_INSTRUCTION;
+        let Some(start) = start.filter(|start| length(*start) <= MAX_CODE) else { return Ok(None) };
+        let Some(offset) = self.code_offset(start) else { return Ok(None) };
+        let length = length(start).min(self.source().len().saturating_sub(offset.0));
+        let bytes = self.source().read_vec(offset.0, length)?;
+        Ok(Some(FunctionCode { machine, start: start.0, start_in_file: start, bytes }))
     }
 
     /// Where in the file the code at an address is.
@@ -184,6 +214,11 @@ impl Image {
         Some(loads)
     }
 }
+
+/// What GCC puts elsewhere of a function, as it is seldom run, has its name and this.
+const COLD: &str = ".cold";
+/// Of any machine.
+const LONGEST_INSTRUCTION: u64 = 16;
 
 /// Tags of the dynamic section (`elf.h`).
 const NULL: u64 = 0;

@@ -83,7 +83,11 @@ pub fn run(args: &ListEventsArgs) -> anyhow::Result<Outcome> {
         && !files.is_empty()
     {
         for file in files {
-            for name in events::static_probes_of(Path::new(file))? {
+            let names = events::static_probes_of(Path::new(file))?;
+            if names.is_empty() {
+                output::notice(format_args!("{file} has no SDT probes"));
+            }
+            for name in names {
                 write_name(&mut results, &name, Kind::Static)?;
             }
         }

@@ -20,7 +20,7 @@ use super::host;
 use super::identify::{BUDGET, Identified, Identifier};
 use super::kernel::{KERNEL_NAME, RunningKernel};
 use super::mapped_files::changed_since;
-use super::options::{BuildIdTable, OffCpu, Plan};
+use super::options::{BuildIdTable, CallChains, OffCpu, Plan};
 use super::output_options::OutputPlan;
 use super::part::{Destination, Part};
 use super::recording_file::{EventHead, FileEnd, LeftOut, is_full};
@@ -28,6 +28,9 @@ use super::recording_stream;
 use super::session::{Ending, Session};
 use super::tally::{Tally, VdsoSeen};
 use crate::output::{self, notice, printable};
+
+/// A recording of so many bytes may surprise whoever has its stacks walked.
+const MANY_COPIES: u64 = 16 << 20;
 
 /// What came of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +79,8 @@ impl Session {
         let end = self.file_end(&identified, RecorderState::Ended, code);
         let Self { part, kernel, counters, parts, lost_before, is_quiet, embed, unwinder, .. } =
             self;
-        let skipped = unwinder.map_or(0, |unwinder| unwinder.fared().skipped);
+        let fared = unwinder.map(|unwinder| unwinder.fared());
+        let skipped = fared.map_or(0, |fared| fared.skipped);
         let Part { to, tally, failure, .. } = part;
         let lost = tally.lost();
         let is_stream = matches!(to, Destination::Stream(_));
@@ -104,6 +108,15 @@ impl Session {
                 "{} keep copies of their stacks, as there was no time to walk these; readers do, \
                  and a lower -F needs less",
                 output::counted(skipped, "sample", "samples")
+            ));
+        }
+
+        let unfinished = fared.map_or(tally.samples, |fared| fared.unfinished);
+        if matches!(plan.chains, CallChains::Unwound(_)) && unfinished > 0 && size > MANY_COPIES {
+            notice(format_args!(
+                "{} keep copies of their stacks, which were not walked to the root; -z packs them, \
+                 and --call-graph dwarf,8192 makes them smaller",
+                output::counted(unfinished, "sample", "samples")
             ));
         }
 

@@ -156,7 +156,8 @@ impl StackSamples {
     }
 
     /// Appends a sample with its callers in place of registers and copy: addresses, innermost first, of callers those that
-    /// they return to, as the kernel has them where it walks itself. Registers without a copy say that there are more
+    /// they return to. Written are those before, within the calls, as perf tells them where it walks: it names an address of
+    /// a chain as it is, and what a call returns to that never returns is another function. Registers without a copy say that there are more
     /// callers: perf takes no notice of them. `None` if it has no room for all this.
     pub fn write_walked(
         &self,
@@ -175,7 +176,9 @@ impl StackSamples {
         out.extend_from_slice(record.get(..self.chain)?);
         out.extend_from_slice(&count.to_ne_bytes());
         out.extend_from_slice(record.get(self.chain + 8..places.chain_end)?);
-        out.extend([CONTEXT_USER].iter().chain(callers).flat_map(|word| word.to_ne_bytes()));
+        let (&innermost, callers) = callers.split_first()?;
+        let calls = callers.iter().map(|caller| caller.wrapping_sub(1));
+        out.extend([CONTEXT_USER, innermost].into_iter().chain(calls).flat_map(u64::to_ne_bytes));
         out.extend_from_slice(record.get(places.chain_end..places.registers)?);
         match reached {
             Reached::Root => out.extend_from_slice(&[0; 8]),
@@ -358,7 +361,7 @@ pub mod tests {
         };
         let words = words_of(&out);
         let kernel = [(-128_i64) as u64, 0xffff_ffff_8000_0000];
-        let chain = [5, kernel[0], kernel[1], CONTEXT_USER, 0x1234, 0x5678];
+        let chain = [5, kernel[0], kernel[1], CONTEXT_USER, 0x1234, 0x5677];
         assert_eq!(words, [&[0x1234, 7 | 7 << 32, 5][..], &chain, &[0, 0]].concat());
         assert_eq!(usize::from(u16::from_ne_bytes([out[6], out[7]])), out.len());
         assert!(samples.walkable(&out).is_none());

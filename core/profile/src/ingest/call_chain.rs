@@ -217,6 +217,8 @@ impl CallChains {
             }
             walk.context = context_of_marker(word).unwrap_or(walk.context);
             walk.exact = true;
+            let is_walked = matches!(user_part, UserPart::Walked { .. });
+            walk.behind_call = u64::from(!(is_walked && word == CONTEXT_USER));
             next = words.next();
             if let (CONTEXT_USER, UserPart::Calls(calls), Some(first)) = (word, user_part, next)
                 && first < CONTEXT_MARKER_MIN
@@ -320,7 +322,9 @@ impl CallChains {
                 None => walk.unmapped += 1,
             }
             match rest.next() {
-                Some(word) if word < CONTEXT_MARKER_MIN => address = word.wrapping_sub(1),
+                Some(word) if word < CONTEXT_MARKER_MIN => {
+                    address = word.wrapping_sub(walk.behind_call);
+                }
                 end => return end,
             }
         }
@@ -424,6 +428,8 @@ struct Walk {
     context: Context,
     /// The next word is an instruction pointer, not a return address.
     exact: bool,
+    /// By how much the words of callers are behind the calls.
+    behind_call: u64,
     /// Words in no mapping since the last frame.
     unmapped: u64,
     outermost: Outermost,
@@ -431,7 +437,7 @@ struct Walk {
 
 impl Walk {
     fn new(context: Context) -> Self {
-        Self { context, exact: true, unmapped: 0, outermost: Outermost::Mapped }
+        Self { context, exact: true, behind_call: 1, unmapped: 0, outermost: Outermost::Mapped }
     }
 }
 

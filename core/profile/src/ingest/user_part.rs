@@ -5,8 +5,8 @@
 //!   it in place of the user part (`resolve_lbr_callchain_sample` in `tools/perf/util/machine.c`).
 //! - `perf record --call-graph dwarf` has the kernel leave the user part away, and copies the user's
 //!   registers. Of a sample in the kernel, they say where user space called it.
-//! - `perftab record --call-graph dwarf` walks the copy of the stack itself, and puts callers into the chain and no bytes of
-//!   stack behind it. Registers that are left say that the stack went on behind the copy.
+//! - `perftab record --call-graph dwarf` walks the copy of the stack itself, and puts addresses within the calls into the
+//!   chain, not those that they return to, and no bytes of stack behind it. Registers that are left say that the stack went on behind the copy.
 
 use perftab_perfdata::decode::attr::SampleLayout;
 use perftab_perfdata::decode::sample::RawSample;

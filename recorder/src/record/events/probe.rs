@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use glob::Pattern;
 use perftab_core::{FoundFunctions, Image, StaticProbe, Svma};
+use perftab_listing::instructions::Instructions;
 use perftab_perfdata::format::attr::event_type;
 
 use super::modifiers::is_modifier;
@@ -104,6 +105,7 @@ fn of_function<'a>(written: &'a str, prefix: &str, moment: Moment) -> Result<(Ev
         Some(address) => {
             let offset = image.code_offset(Svma(address));
             let offset = offset.with_context(|| format!("{path} has no code at {place}"))?;
+            check_boundary(&image, path, Svma(address))?;
             (format!("abs_{address:x}"), offset.0)
         }
         None => {
@@ -114,6 +116,9 @@ fn of_function<'a>(written: &'a str, prefix: &str, moment: Moment) -> Result<(Ev
             let address = Svma(address.0.wrapping_add(further));
             let offset = image.code_offset(address);
             let offset = offset.with_context(|| format!("{path} has no code at {place}"))?;
+            if further != 0 {
+                check_boundary(&image, path, address)?;
+            }
             let name =
                 if further == 0 { function.to_owned() } else { format!("{function}_{further:#x}") };
             (name, offset.0)
@@ -134,6 +139,31 @@ fn of_function<'a>(written: &'a str, prefix: &str, moment: Moment) -> Result<(Ev
     let place = ProbePlace { file, offset, semaphore: None };
     let probe = Probe { places: vec![place], moment };
     Ok((event(&format!("probe_{stem}"), &name, probe), modifiers))
+}
+
+/// A probe within an instruction would have the program run into what is none. The kernel does not look.
+fn check_boundary(image: &Image, path: &str, address: Svma) -> Result<()> {
+    let debug_file = debug_file(image, Path::new(path));
+    let code = image.code_up_to(address, debug_file.as_ref());
+    let Some(code) = code.map_err(|error| anyhow!("{path} cannot be read: {error}"))? else {
+        notice(format_args!(
+            "no symbol of {path} tells where instructions begin near {:#x}; a probe within one \
+             breaks the program",
+            address.0
+        ));
+        return Ok(());
+    };
+    let instructions = Instructions::of(code);
+    let begins = |number| instructions.address(number).filter(|&it| it == address.0);
+    match begins(instructions.number(address.0)) {
+        Some(_) => Ok(()),
+        None => {
+            let around = instructions.number_around(address.0);
+            let around = around.and_then(|number| instructions.address(number));
+            let around = around.map_or(String::new(), |it| format!(": one begins at {it:#x}"));
+            bail!("no instruction of {path} begins at {:#x}{around}", address.0)
+        }
+    }
 }
 
 /// Where a function is, if there is one of that name.

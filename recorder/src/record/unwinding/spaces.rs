@@ -24,8 +24,31 @@ pub struct Spaces {
 
 struct Process {
     space: Space,
-    /// Threads that have not ended.
+    /// Threads that have not ended, as far as they are known.
     threads: u32,
+    leader: Leader,
+}
+
+/// The first thread of a process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leader {
+    Running,
+    Ended,
+}
+
+impl Process {
+    fn new(space: Space) -> Self {
+        Self { space, threads: 1, leader: Leader::Running }
+    }
+
+    /// A thread has ended; it may be one that began between the look at what ran and the first record.
+    fn exit(&mut self, task: TaskRecord) {
+        if task.pid == task.tid {
+            self.leader = Leader::Ended;
+        }
+        let least = u32::from(self.leader == Leader::Running);
+        self.threads = self.threads.saturating_sub(1).max(least);
+    }
 }
 
 /// Which state of which address space: processes share one until either maps something.
@@ -125,7 +148,7 @@ impl Spaces {
                     && comm.cause == CommCause::Exec
                 {
                     let space = self.new_space();
-                    self.by_pid.insert(comm.pid, Process { space, threads: 1 });
+                    self.by_pid.insert(comm.pid, Process::new(space));
                 }
             }
             RecordType::FORK => {
@@ -137,7 +160,7 @@ impl Spaces {
                 if let Ok(task) = TaskRecord::decode(header, record, 0, order)
                     && let Some(process) = self.by_pid.get_mut(&task.pid)
                 {
-                    process.threads = process.threads.saturating_sub(1);
+                    process.exit(task);
                     if process.threads == 0 {
                         self.by_pid.remove(&task.pid);
                     }
@@ -170,7 +193,7 @@ impl Spaces {
         };
         match space {
             Some(space) => {
-                self.by_pid.insert(task.pid, Process { space, threads: 1 });
+                self.by_pid.insert(task.pid, Process::new(space));
             }
             // What its parent has is not known.
             None => {

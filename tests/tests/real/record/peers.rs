@@ -631,3 +631,43 @@ fn samply_finds_every_sample() {
     let libs = profile["libs"].as_array().unwrap();
     assert!(libs.iter().any(|lib| lib["codeId"] == BUSY_ID), "{libs:?}");
 }
+
+/// `caller` ends with its call, so that what follows it in the file is where that would return to.
+const LEAVING: &str = "
+#include <stdlib.h>
+#include <time.h>
+volatile unsigned long sink;
+__attribute__((noinline, noreturn)) void leave(void) {
+    while (clock() < CLOCKS_PER_SEC / 5) for (int i = 0; i < 100000; i++) sink++;
+    exit(0);
+}
+__attribute__((noinline, noreturn)) void caller(void) { leave(); }
+__attribute__((noinline)) void bystander(void) { sink++; }
+int main(int argc, char **argv) { if (argc > 1) bystander(); caller(); }
+";
+
+/// perf names an address of a call chain as it is.
+#[test]
+fn perf_names_callers_whose_calls_never_return() {
+    let test = "perf_names_callers_whose_calls_never_return";
+    if !is_installed(test, "perf") || !is_installed(test, "gcc") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = recorder.folder.join("leaving");
+    let source = recorder.folder.write("leaving.c", LEAVING.as_bytes());
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O1", "-fomit-frame-pointer", "-fno-toplevel-reorder", "-Wl,--build-id", "-o"]);
+    assert!(gcc.args([&program, &source]).exit_status().unwrap().success());
+    let how = ["-e", "cpu-clock:u", "--call-graph", "dwarf", program.to_str().unwrap()];
+    let recorded = recorder.run(&how);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let script = recorder.perf(&["script", "-F", "ip,sym", "--no-inline"]);
+    let leaving: Vec<&str> =
+        script.split("\n\n").filter(|stack| stack.contains(" leave\n")).collect();
+    assert!(leaving.len() > 50, "{script}");
+    for stack in leaving {
+        assert!(stack.contains(" caller\n") && stack.contains(" main\n"), "{stack}");
+        assert!(!stack.contains("bystander"), "{stack}");
+    }
+}

@@ -211,6 +211,10 @@ fn what_cannot_be_probed_is_said_with_what_can() {
     failed("uprobe:PROGRAM.c:main", &["no ELF file"]);
     failed("uprobe:PROGRAM:", &["give file and function"]);
     failed("uretprobe:PROGRAM:target+4", &["leave out what is behind the +"]);
+    if cfg!(target_arch = "x86_64") {
+        // Behind its first byte is one of three or four.
+        failed("uprobe:PROGRAM:target+2", &["no instruction of ", "one begins at 0x"]);
+    }
     failed("sdt_mill:flour", &["no such probe", "name the file that has it"]);
     failed("sdt_mill:flour@PROGRAM", &["perftab list sdt"]);
     // Two functions of one name in two files of source.
