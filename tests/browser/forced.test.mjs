@@ -434,7 +434,10 @@ describe("b33 without any build-id", () => {
       .waitFor();
     await page.keyboard.press("Escape");
     // Its row has a button for each DSO that was sampled; this one is for all of them.
-    await page.getByRole("region", { name: "Unsafe names" }).getByRole("button", { name: /^Stop using/ }).click();
+    await page
+      .getByRole("region", { name: "Unsafe names" })
+      .getByRole("button", { name: /^Stop using/ })
+      .click();
     await tab.settled();
     assert.ok(ofTides(await tab.functions()).every(isAddress));
     await tab.close();
