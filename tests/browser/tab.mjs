@@ -22,6 +22,9 @@ function listenToWorker(late) {
   const start = new Promise((done) => (started = done));
   /** How many questions the page itself has asked. */
   let asked = 0;
+  /** What the page waits for, but for what a network, a stream or long work of its own may hold up while the page is used. */
+  const waiting = new Set();
+  const mayLast = /^(open|fetch|nameFrames$|unwind$)/;
   let lastId = 1e9; // Far from the numbers that the page gives its own questions.
   const collect = (value) => {
     if (typeof value === "string") texts.add(value);
@@ -33,16 +36,22 @@ function listenToWorker(late) {
       // One that has a name is not the session's.
       if (args[1]?.name !== undefined) return;
       worker = this;
+      waiting.clear();
       started();
       this.addEventListener("message", ({ data }) => {
         collect(data);
         if ("progress" in data) return;
+        waiting.delete(data.id);
         answers.get(data.id)?.(data);
         answers.delete(data.id);
       });
     }
     postMessage(message, ...rest) {
-      if (message.type === "call" && message.id < 1e9) asked += 1;
+      if (message.type === "cancel") waiting.delete(message.id);
+      if (message.type === "call" && message.id < 1e9) {
+        asked += 1;
+        if (this === worker && !mayLast.test(message.method)) waiting.add(message.id);
+      }
       const post = () => super.postMessage(message, ...rest);
       if (late > 0) setTimeout(post, late);
       else post();
@@ -56,7 +65,7 @@ function listenToWorker(late) {
       worker.postMessage({ type: "call", id, method, args, generation });
     });
   };
-  window.perftabTest = { texts, ask, asked: () => asked };
+  window.perftabTest = { texts, ask, asked: () => asked, isWaiting: () => waiting.size > 0 };
 }
 
 /** Runs in the page before its own script: frames and short timers come late, and with them what waits for the first one. */
@@ -196,8 +205,8 @@ export class Tab {
   }
 
   /**
-   * Waits until the worker has answered what the page asked, and the page has painted that and asked nothing more, twice in
-   * a row: an answer leads to a question in the frame after it was painted.
+   * Waits until the worker has answered what the page asked, code from another worker too, and the page has painted that and
+   * asked nothing more, twice in a row: an answer leads to a question in the frame after it was painted.
    */
   async settled() {
     await this.page.evaluate(async () => {
@@ -207,7 +216,7 @@ export class Tab {
         const before = spy?.asked();
         await spy?.ask("generation", {});
         for (let frames = 0; frames < 2; frames++) await frame();
-        quiet = spy?.asked() === before ? quiet + 1 : 0;
+        quiet = spy?.asked() === before && !spy?.isWaiting() ? quiet + 1 : 0;
       }
     });
   }

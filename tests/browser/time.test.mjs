@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe } from "node:test";
+import { MOST_MS_OF_A_TASK } from "./limits.mjs";
 import { Parts, isInstalled, run } from "./recording.mjs";
 import { afterScenes, beforeScenes, scene } from "./scene.mjs";
 import { QUERY, Tab, axe, longestTask } from "./tab.mjs";
@@ -406,27 +407,24 @@ describe("time", () => {
     { tier: "all" },
   );
 
-  scene(
-    "a22 no task is over 50 ms while ranges are dragged, time is zoomed, and time order and heat map are moved over",
-    async (t) => {
-      // Chromium traces all of a browser.
-      const tab = await open({ browser: "own" });
-      const { browser } = tab.browser;
-      await browser.startTracing(tab.page, { categories: ["toplevel"] });
-      for (let i = 0; i < 3; i++) await drag(tab, 0.1 * i * S, (1 + 0.3 * i) * S);
-      for (const key of ["w", "w", "d", "s", "a", "0"]) await tab.page.keyboard.press(key);
-      await tab.view(/Time order/);
-      for (let i = 0; i < 20; i++) await tab.page.mouse.move(await xOf(tab, (i / 10) * S), 120);
-      await tab.view(/Heat map/);
-      await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
-      for (let i = 0; i < 20; i++) await tab.page.mouse.move(...(await cellAt(tab, (i / 10) * S, 20)));
-      await tab.settled();
-      const longest = longestTask(await browser.stopTracing());
-      t.diagnostic(`the longest took ${longest.toFixed(1)} ms of processor time`);
-      assert.ok(longest < 50, `a task of ${longest} ms`);
-      await tab.close();
-    },
-  );
+  scene("a22 no task is long while ranges are dragged, time is zoomed, and time order and heat map are moved over", async (t) => {
+    // Chromium traces all of a browser.
+    const tab = await open({ browser: "own" });
+    const { browser } = tab.browser;
+    await browser.startTracing(tab.page, { categories: ["toplevel"] });
+    for (let i = 0; i < 3; i++) await drag(tab, 0.1 * i * S, (1 + 0.3 * i) * S);
+    for (const key of ["w", "w", "d", "s", "a", "0"]) await tab.page.keyboard.press(key);
+    await tab.view(/Time order/);
+    for (let i = 0; i < 20; i++) await tab.page.mouse.move(await xOf(tab, (i / 10) * S), 120);
+    await tab.view(/Heat map/);
+    await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
+    for (let i = 0; i < 20; i++) await tab.page.mouse.move(...(await cellAt(tab, (i / 10) * S, 20)));
+    await tab.settled();
+    const longest = longestTask(await browser.stopTracing());
+    t.diagnostic(`the longest took ${longest.toFixed(1)} ms of processor time`);
+    assert.ok(longest < MOST_MS_OF_A_TASK, `a task of ${longest} ms`);
+    await tab.close();
+  });
 });
 
 describe("time order", () => {
@@ -490,6 +488,14 @@ describe("time order", () => {
     const card = page.locator(".instant-card");
     await page.mouse.move(...(await placeOf(tab, (watch.end + phases.second_watch.start) / 2)));
     await card.filter({ hasText: "not sampled here" }).waitFor();
+    // Where other programs take most of the time, what is busy is narrow.
+    await page.mouse.move(...(await placeOf(tab, time)));
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -1000);
+    await page.keyboard.up("Control");
+    await tab.settled();
+    const [start, end] = await inSight(tab);
+    assert.ok(end - start < lastTime() / 4, `${start} to ${end}`);
     await page.mouse.move(...(await placeOf(tab, time)));
     await card.filter({ hasText: /main\s*first_watch$/ }).waitFor();
     await tab.picture("a33-hovered");

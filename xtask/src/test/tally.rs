@@ -100,7 +100,7 @@ pub struct Reader {
 }
 
 /// Lines kept of what a failure says of itself.
-const LINES_OF_FAILURE: usize = 4;
+const LINES_OF_FAILURE: usize = 12;
 
 /// How Node marks a test that `--test-name-pattern` leaves out.
 const FILTERED: &str = "# test name does not match pattern";
