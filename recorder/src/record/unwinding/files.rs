@@ -1,12 +1,11 @@
 //! The rules of mapped files, each read once.
 //!
 //! A file gives rules if it is the one that was mapped: by the build-id of the mapping, or, where that has none, by device
-//! and inode, and if nothing was written to it since.
+//! and inode, and if nothing was written to it since. One that was replaced or removed is to be had for as long as a process
+//! has it mapped.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fs::{File, Metadata};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +29,29 @@ const RULES_MAX: usize = 1 << 20;
 /// A file in [`Files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileNumber(u32);
+
+/// Where a process has a file mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MappedAt {
+    /// The process.
+    pub pid: u32,
+    /// The first address.
+    pub start: u64,
+    /// Behind the last.
+    pub end: u64,
+}
+
+impl MappedAt {
+    /// Where the file is to be had, best first. What became of its name does not matter to the last two: the one needs
+    /// privileges, the other is the program of the process.
+    fn places(self, path: &str) -> Option<[PathBuf; 4]> {
+        let Self { pid, start, end } = self;
+        let of_process = Path::new("/proc").join(pid.to_string());
+        let below_root = of_process.join("root").join(path.strip_prefix('/')?);
+        let mapped = of_process.join(format!("map_files/{start:x}-{end:x}"));
+        Some([below_root, PathBuf::from(path), mapped, of_process.join("exe")])
+    }
+}
 
 /// A rule in [`Files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,14 +159,14 @@ impl Files {
         &self.rows[number.0 as usize]
     }
 
-    /// How the caller is found of the code at an offset of a file that a process has mapped.
-    pub fn rule(&mut self, number: FileNumber, offset: u64, pid: u32) -> Rule {
+    /// How the caller is found of the code at an offset of a file that a process has mapped there.
+    pub fn rule(&mut self, number: FileNumber, offset: u64, mapped: MappedAt) -> Rule {
         let key = (number.0, offset);
         if let Some(&known) = self.rules.get(&key) {
             return known;
         }
         let known = &mut self.files[number.0 as usize];
-        known.seek(&self.clock, pid);
+        known.seek(&self.clock, mapped);
         let FileState::Read(rules) = &known.state else { return Rule::NoTables };
         let rule = match rules.row(offset, &mut self.memory) {
             None => Rule::NotCovered,
@@ -174,9 +196,9 @@ impl Files {
 
 impl KnownFile {
     /// Reads it, if that has not been tried too often.
-    fn seek(&mut self, clock: &Clock, pid: u32) {
+    fn seek(&mut self, clock: &Clock, mapped: MappedAt) {
         let FileState::Sought(tries) = self.state else { return };
-        self.state = match self.open(clock, pid) {
+        self.state = match self.open(clock, mapped) {
             Some(image) => FileRules::of_mapped(&image)
                 .map_or(FileState::None, |rules| FileState::Read(Box::new(rules))),
             None if tries + 1 < TRIES => FileState::Sought(tries + 1),
@@ -185,14 +207,12 @@ impl KnownFile {
     }
 
     /// The file, if it is the one that was mapped.
-    fn open(&self, clock: &Clock, pid: u32) -> Option<Image> {
+    fn open(&self, clock: &Clock, mapped: MappedAt) -> Option<Image> {
         match &self.file {
             MappedFile::Nothing => None,
             MappedFile::Vdso => Image::open("[vdso]", Box::new(SliceSource::new(own_vdso()?))).ok(),
             MappedFile::File(path, from) => {
-                let in_process = Path::new("/proc").join(format!("{pid}/root"));
-                let relative = OsStr::from_bytes(path.as_bytes().strip_prefix(b"/")?);
-                let places = [in_process.join(relative), PathBuf::from(path)];
+                let places = mapped.places(path)?;
                 places.iter().find_map(|place| self.open_at(place, *from, clock))
             }
         }

@@ -331,7 +331,7 @@ impl WalkedCode for Passage<'_> {
             let mapping = space.at(address)?;
             let offset = mapping.offset(address);
             let rule = match mapping.file {
-                Some(file) => files.rule(file, offset, *pid),
+                Some(file) => files.rule(file, offset, mapping.in_process(*pid)),
                 None => Rule::NoTables,
             };
             let place = Place { file: mapping.file, offset, rule };

@@ -10,7 +10,7 @@ use perftab_perfdata::decode::records::{
 use perftab_perfdata::format::record::{RecordType, misc};
 use perftab_perfdata::format::write::SampleIdTrailer;
 
-use super::files::{FileNumber, Files, MappedFile};
+use super::files::{FileNumber, Files, MappedAt, MappedFile};
 
 /// Mappings that one process may have (`vm.max_map_count` is a thousandth of it by default).
 const MAPPINGS_MAX: usize = 1 << 20;
@@ -78,6 +78,11 @@ impl Mapping {
     /// Where in the file an address is.
     pub fn offset(&self, address: u64) -> u64 {
         (address - self.start).wrapping_add(self.page_offset)
+    }
+
+    /// Where that is, in a process.
+    pub fn in_process(&self, pid: u32) -> MappedAt {
+        MappedAt { pid, start: self.start, end: self.end }
     }
 }
 

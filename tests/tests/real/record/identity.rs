@@ -52,7 +52,7 @@ fn b04_a_replaced_binary_keeps_both_ids() {
     }
 }
 
-/// b03, b07, b12: what ran before and was replaced since has the id of what is mapped.
+/// b03, b07, b12: what ran before and was replaced since has the id of what is mapped, and its stacks are walked by that.
 #[test]
 fn b07_a_running_process_has_the_id_of_its_inode() {
     let test = "b07_a_running_process_has_the_id_of_its_inode";
@@ -68,7 +68,8 @@ fn b07_a_running_process_has_the_id_of_its_inode() {
     let newer = busy_again(&recorder.folder, OTHER_ID);
     fs::rename(newer, &program).unwrap();
 
-    let mut command = vec!["-p".to_owned(), running.pid(), "--".to_owned()];
+    let how = ["-e", "cpu-clock:u", "--call-graph", "dwarf", "-p", &running.pid(), "--"];
+    let mut command = how.map(str::to_owned).to_vec();
     command.extend(until_it_ran(running.0.id(), 10));
     let recorded = recorder.run(&command);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
@@ -77,6 +78,8 @@ fn b07_a_running_process_has_the_id_of_its_inode() {
     let ours: Vec<&str> = events.lines().filter(|line| line.contains("/busy")).collect();
     assert!(!ours.is_empty() && ours.iter().all(|line| !line.contains(OTHER_ID)), "{ours:?}");
     assert!(ours.iter().any(|line| line.contains(BUSY_ID)), "{ours:?}");
+    let kept = recorder.copies_by_perf();
+    assert!(kept * 4 < recorded.samples(), "{kept} of {} keep copies", recorded.samples());
 }
 
 /// b08: what the dynamic linker maps has an id too.

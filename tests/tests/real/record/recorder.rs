@@ -133,6 +133,13 @@ impl Recorder {
         count.map_or(0, |count| count.parse().expect("a number"))
     }
 
+    /// Samples that have a copy of their stack, as perf finds them.
+    pub fn copies_by_perf(&self) -> u64 {
+        let dump = self.perf(&["report", "-D"]);
+        let copies = dump.lines().filter(|line| line.contains("... ustack: size "));
+        copies.filter(|line| !line.contains("size 0,")).count() as u64
+    }
+
     /// The payload of a feature section, found by code that shares nothing with the encoder.
     pub fn feature(&self, feature: Feature) -> Option<Vec<u8>> {
         let bytes = fs::read(&self.file).expect("a recording");
