@@ -44,22 +44,29 @@ pub enum WholeElf {
     Memory(Vec<u8>),
 }
 
+/// Parts of a file that were asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// A file with these alone.
+    Are(Vec<u8>),
+    /// It has none of them, or is no ELF file.
+    None,
+    /// There is no room for them.
+    TooLarge,
+}
+
 impl WholeElf {
-    /// A file with these parts alone. `None` if this is no ELF file, has none of them, or there would be more than `most`
-    /// bytes.
-    pub fn parts(&self, kept: &[ElfPart], most: usize) -> Option<Vec<u8>> {
-        match self {
+    /// A file with these parts alone, of at most so many bytes.
+    pub fn parts(&self, kept: &[ElfPart], most: usize) -> Parts {
+        let parts = match self {
             Self::File(file) => of_any_class(&ReadCache::new(file), kept, most),
             Self::Memory(bytes) => of_any_class(&bytes[..], kept, most),
-        }
+        };
+        parts.unwrap_or(Parts::None)
     }
 }
 
-fn of_any_class<'data>(
-    data: impl ReadRef<'data>,
-    kept: &[ElfPart],
-    most: usize,
-) -> Option<Vec<u8>> {
+fn of_any_class<'data>(data: impl ReadRef<'data>, kept: &[ElfPart], most: usize) -> Option<Parts> {
     match FileHeader64::<Endianness>::parse(data) {
         Ok(header) => of(header, data, kept, most),
         Err(_) => of(FileHeader32::<Endianness>::parse(data).ok()?, data, kept, most),
@@ -71,35 +78,39 @@ fn of<'data, H: Class, R: ReadRef<'data>>(
     data: R,
     kept: &[ElfPart],
     most: usize,
-) -> Option<Vec<u8>> {
+) -> Option<Parts> {
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, data).ok()?;
     let sections = header.sections(endian, data).ok()?;
+    let name = |section| sections.section_name(endian, section).unwrap_or_default();
+    let is_asked = |section| kept.iter().any(|part| part.sections().contains(&name(section)));
+    let has_bytes = |section: &H::SectionHeader| {
+        ![elf::SHT_NULL, elf::SHT_NOBITS].contains(&section.sh_type(endian))
+    };
+    if !sections.iter().any(|section| is_asked(section) && has_bytes(section)) {
+        return None;
+    }
     let segments_at = size_of::<H>();
     let mut out = vec![0; segments_at];
     out.extend_from_slice(bytes_of_slice(segments));
     let mut headers = Vec::new();
-    let mut has_any = false;
     for section in sections.iter() {
-        let name = sections.section_name(endian, section).unwrap_or_default();
-        let is_asked = kept.iter().any(|part| part.sections().contains(&name));
         let is_note = section.sh_type(endian) == elf::SHT_NOTE;
         let size: u64 = section.sh_size(endian).into();
-        let is_kept = is_asked || ALWAYS.contains(&name) || is_note && size <= NOTES_MAX;
-        let has_bytes = ![elf::SHT_NULL, elf::SHT_NOBITS].contains(&section.sh_type(endian));
-        headers.push(match (is_kept, has_bytes) {
+        let is_kept =
+            is_asked(section) || ALWAYS.contains(&name(section)) || is_note && size <= NOTES_MAX;
+        headers.push(match (is_kept, has_bytes(section)) {
             (_, false) => *section,
             (false, true) => H::without_bytes(section, endian),
-            (true, true) if size > most as u64 => return None,
+            (true, true) if size > most as u64 => return Some(Parts::TooLarge),
             (true, true) => {
                 let bytes = section.data(endian, data).ok()?;
                 out.resize(out.len().next_multiple_of(ALIGNMENT), 0);
                 if out.len() + bytes.len() > most {
-                    return None;
+                    return Some(Parts::TooLarge);
                 }
                 let offset = out.len();
                 out.extend_from_slice(bytes);
-                has_any |= is_asked;
                 H::placed(section, endian, offset)
             }
         });
@@ -108,7 +119,7 @@ fn of<'data, H: Class, R: ReadRef<'data>>(
     let header = header.with_tables(endian, segments_at, out.len());
     out[..segments_at].copy_from_slice(bytes_of(&header));
     out.extend_from_slice(bytes_of_slice(&headers));
-    (has_any && out.len() <= most).then_some(out)
+    Some(if out.len() <= most { Parts::Are(out) } else { Parts::TooLarge })
 }
 
 /// What is changed in headers, of files of 32 and of 64 bits.
@@ -149,5 +160,26 @@ impl Class for FileHeader32<Endianness> {
 
     fn without_bytes(section: &Self::SectionHeader, endian: Endianness) -> Self::SectionHeader {
         SectionHeader32 { sh_type: U32::new(endian, elf::SHT_NOBITS), ..*section }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_large_is_told_from_what_is_not_there() {
+        let this = || WholeElf::File(File::open(std::env::current_exe().unwrap()).unwrap());
+        let Parts::Are(unwind) = this().parts(&[ElfPart::Unwind], usize::MAX) else {
+            panic!("this program has unwind tables");
+        };
+        assert_eq!(this().parts(&[ElfPart::Unwind], unwind.len() - 1), Parts::TooLarge);
+        assert_eq!(this().parts(&[ElfPart::Unwind], 100), Parts::TooLarge);
+        let of_unwind = WholeElf::Memory(unwind.clone());
+        assert_eq!(of_unwind.parts(&[ElfPart::Unwind], unwind.len()), Parts::Are(unwind));
+        assert_eq!(of_unwind.parts(&[ElfPart::Symbols], usize::MAX), Parts::None);
+        assert_eq!(of_unwind.parts(&[ElfPart::Symbols], 0), Parts::None);
+        let text = WholeElf::Memory(b"no ELF file".to_vec());
+        assert_eq!(text.parts(&[ElfPart::Unwind], 0), Parts::None);
     }
 }

@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use perftab_core::DsoKind;
@@ -15,7 +16,7 @@ use perftab_perfdata::format::footer::Footer;
 use perftab_perfdata::format::perftab_section::{self, EmbeddedFile, PerftabSection};
 use rustix::fs::FallocateFlags;
 
-use super::elf_parts::{ElfPart, WholeElf};
+use super::elf_parts::{ElfPart, Parts, WholeElf};
 use crate::images::candidates::{Candidates, SoughtDso};
 use crate::images::local::{self, Holding, Places};
 use crate::late_ids::ThisMachine;
@@ -102,20 +103,25 @@ impl<'a> Gathered<'a> {
         let asked: Vec<ElfPart> =
             self.asked.iter().copied().filter(|part| is_embedded(*part, &wanted.path)).collect();
         let left = MAX_SIZE - self.added.size;
-        // Stacks go on through files of which no more than symbols are wanted.
-        if let Some(bytes) = file.parts(&[ElfPart::Unwind], MAX_SIZE) {
-            drop(session.admit(&wanted.path, Box::new(SliceSource::new(bytes))));
-        }
-        if asked.is_empty() {
-            return;
-        }
+        let mut embedded = None;
         match file.parts(&asked, left) {
-            Some(bytes) => {
+            Parts::Are(bytes) => {
                 self.added.files += 1;
                 self.added.size += bytes.len();
-                self.files.push(EmbeddedFile { name: wanted.path.clone(), bytes: bytes.into() });
+                let bytes: Arc<[u8]> = bytes.into();
+                embedded = Some(bytes.clone()).filter(|_| asked.contains(&ElfPart::Unwind));
+                self.files.push(EmbeddedFile { name: wanted.path.clone(), bytes });
             }
-            None => self.added.left_out += usize::from(left < MAX_SIZE),
+            Parts::None => {}
+            Parts::TooLarge => self.added.left_out += 1,
+        }
+        // Stacks go on through files of which no more than symbols are wanted, and through those that are left out.
+        let rules = embedded.or_else(|| match file.parts(&[ElfPart::Unwind], MAX_SIZE) {
+            Parts::Are(bytes) => Some(bytes.into()),
+            Parts::None | Parts::TooLarge => None,
+        });
+        if let Some(rules) = rules {
+            drop(session.admit(&wanted.path, Box::new(SliceSource::new(rules))));
         }
     }
 }
