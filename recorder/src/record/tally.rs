@@ -4,7 +4,7 @@
 //! here, in one cheap walk over bytes that are in the cache anyway. The kernel and our own encoders
 //! wrote them, so a record that contradicts itself only ends the walk of its block.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use perftab_core::pid_of_jitdump;
 use perftab_core::session::RecordedJitdump;
@@ -24,6 +24,8 @@ use perftab_perfdata::map::Set;
 const KERNEL_ADDRESSES_MAX: usize = 1 << 20;
 /// As many as processes may have.
 const JITDUMPS_MAX: usize = 1 << 16;
+/// Of more processes than this, files are looked at before a sample comes.
+const UNSAMPLED_MAX: usize = 1 << 16;
 /// Executable memory without a file, as MMAP2 records name it.
 const MEMORY: [&[u8]; 3] = [b"//anon", b"/memfd:", b"[anon"];
 /// Offsets in an MMAP2 record: process, address, size of the build-id, build-id, name.
@@ -70,6 +72,8 @@ pub struct Tally {
     // The same for files without an id, from device and inode on.
     without_id: HashSet<Box<[u8]>>,
     new_without_id: Vec<FileWithoutId>,
+    /// Those of processes that were not sampled yet, with the time when they were mapped.
+    unsampled: HashMap<u32, HashMap<Box<[u8]>, u64>>,
     /// By process and path.
     jitdumps: BTreeMap<(u32, String), u64>,
 }
@@ -199,7 +203,11 @@ impl Tally {
         let pid = u32_at(record, self.layout.pid).unwrap_or(0);
         if pid != self.last_sampled {
             self.last_sampled = pid;
-            self.sampled.insert(pid);
+            if self.sampled.insert(pid) {
+                for (key, time) in self.unsampled.remove(&pid).unwrap_or_default() {
+                    self.ask_for_id(key, time);
+                }
+            }
         }
         if let Some(time) = u64_at(record, self.layout.time) {
             let (first, last) = self.times.unwrap_or((time, time));
@@ -270,9 +278,23 @@ impl Tally {
             && name.starts_with(b"/")
             && !self.without_id.contains(key)
         {
-            self.without_id.insert(key.into());
             let time = self.trailer.and_then(|trailer| trailer.time_of(record)).unwrap_or(0);
-            self.new_without_id.extend(file_without_id(key, time));
+            let pid = u32_at(record, MMAP2_PID).unwrap_or(0);
+            // Of a whole system, most processes are in no sample, and their files would be read for nothing.
+            let is_known = self.unsampled.contains_key(&pid);
+            if self.sampled.contains(&pid) || !is_known && self.unsampled.len() >= UNSAMPLED_MAX {
+                self.ask_for_id(key.into(), time);
+            } else {
+                self.unsampled.entry(pid).or_default().entry(key.into()).or_insert(time);
+            }
+        }
+    }
+
+    /// A file is to be looked at, as samples may have hit it.
+    fn ask_for_id(&mut self, key: Box<[u8]>, time: u64) {
+        let file = file_without_id(&key, time);
+        if self.without_id.insert(key) {
+            self.new_without_id.extend(file);
         }
     }
 
@@ -297,6 +319,15 @@ impl Tally {
         self.processes.extend(pid);
         if parent.is_some_and(|parent| self.run_times.contains(&parent)) {
             self.run_times.extend(pid);
+        }
+        if let (Some(pid), Some(parent)) = (pid, parent)
+            && pid != parent
+            && let Some(files) = self.unsampled.get(&parent).cloned()
+        {
+            match self.sampled.contains(&pid) || self.unsampled.len() >= UNSAMPLED_MAX {
+                true => files.into_iter().for_each(|(key, time)| self.ask_for_id(key, time)),
+                false => self.unsampled.entry(pid).or_default().extend(files),
+            }
         }
     }
 
@@ -323,7 +354,7 @@ impl Tally {
         })
     }
 
-    /// Files that were mapped without an id for the first time since this was last asked.
+    /// Files that were mapped without an id by processes that were sampled, and were not told of before.
     pub fn take_new_files_without_id(&mut self) -> Vec<FileWithoutId> {
         std::mem::take(&mut self.new_without_id)
     }
@@ -390,7 +421,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use perftab_perfdata::format::record::CONTEXT_USER;
-    use perftab_perfdata::format::write::{MappedFile, Mmap2, comm, mmap2};
+    use perftab_perfdata::format::write::{Fork, MappedFile, Mmap2, comm, fork, mmap2};
 
     use super::*;
 
@@ -456,6 +487,57 @@ mod tests {
         assert_eq!(files.len(), 3);
         assert_eq!(files[0].0, b"/bin/app");
         assert_eq!(tally.replaced_files(), [b"/bin/app".to_vec()]);
+    }
+
+    /// Hashing them takes long.
+    #[test]
+    fn files_without_ids_are_told_of_once_their_process_is_sampled() {
+        let trailer = SampleIdTrailer::of_sample_type(BITS);
+        let map = |pid: u32, inode: u64| {
+            let file = MappedFile::Inode { major: 8, minor: 1, inode };
+            let (cpu_mode, name) = (CpuMode::User, b"/opt/app".as_slice());
+            let (address, length, page_offset) = (0x40_0000, 0x1000, 0);
+            let (protection, flags) = (5, 2);
+            let map = Mmap2 {
+                pid,
+                cpu_mode,
+                address,
+                length,
+                page_offset,
+                file,
+                protection,
+                flags,
+                name,
+            };
+            let mut out = Vec::new();
+            mmap2(&mut out, &map, trailer.at(inode));
+            out
+        };
+        let sample = |pid: u32| {
+            let mut sample = sample(misc::CPUMODE_USER, 0x40_0010, 50, &[]);
+            sample[16..20].copy_from_slice(&pid.to_ne_bytes());
+            sample
+        };
+        let mut tally = Tally::new(BITS, None, []);
+        let mut told = |records: &[&[u8]]| -> Vec<(u64, u64)> {
+            tally.walk(&records.concat());
+            let files = tally.take_new_files_without_id().into_iter();
+            let mut files: Vec<_> = files.map(|file| (file.inode.inode, file.time)).collect();
+            files.sort_unstable();
+            files
+        };
+        let mut born = Vec::new();
+        fork(&mut born, Fork { pid: 9, tid: 9, parent_pid: 7, parent_tid: 7 }, trailer);
+        assert_eq!(told(&[&map(7, 70), &map(8, 80)]), []);
+        assert_eq!(told(&[&sample(8)]), [(80, 80)]);
+        assert_eq!(told(&[&map(8, 81), &map(8, 80), &sample(8), &map(7, 71)]), [(81, 81)]);
+        assert_eq!(told(&[&born, &sample(9)]), [(70, 70), (71, 71)]);
+        assert_eq!(told(&[&sample(7)]), []);
+        // A sample may be read before what it is of.
+        let mut born = Vec::new();
+        fork(&mut born, Fork { pid: 11, tid: 11, parent_pid: 10, parent_tid: 10 }, trailer);
+        assert_eq!(told(&[&map(10, 100), &sample(11)]), []);
+        assert_eq!(told(&[&born]), [(100, 100)]);
     }
 
     #[test]
