@@ -113,7 +113,7 @@ pub fn attr(
     attr.set_pinned(u64::from(leads && spec.has(Mode::Pinned)));
     attr.set_exclusive(u64::from(leads && spec.has(Mode::Exclusive)));
     attr.set_exclude_idle(u64::from(spec.has(Mode::NoIdle)));
-    if let Some(frames) = spec.max_stack {
+    if let Some(frames) = spec.max_stack.or(plan.chains.most()) {
         attr.sample_max_stack = frames;
     }
     attr.set_exclude_kernel(u64::from(spec.privilege == Privilege::UserOnly));
@@ -156,7 +156,7 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
     let mut bits = sample_type::IP | sample_type::TID | sample_type::TIME;
     bits |= match plan.chains {
         CallChains::None => 0,
-        CallChains::FramePointers | CallChains::KeptByCpu => sample_type::CALLCHAIN,
+        CallChains::FramePointers(_) | CallChains::KeptByCpu => sample_type::CALLCHAIN,
         CallChains::Copied(_) | CallChains::Unwound(_) => {
             sample_type::CALLCHAIN | sample_type::REGS_USER | sample_type::STACK_USER
         }

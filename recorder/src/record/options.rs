@@ -48,7 +48,7 @@ pub struct SamplingArgs {
     /// Record call chains; the same as --call-graph fp
     #[arg(short = 'g')]
     pub chains: bool,
-    /// How to walk the stack: fp, dwarf[,SIZE], dwarf-dump[,SIZE], lbr
+    /// How to walk the stack: fp[,N], dwarf[,SIZE], dwarf-dump[,SIZE], lbr
     #[arg(long, value_name = "MODE")]
     pub call_graph: Option<String>,
     /// Ring buffer per CPU, in pages or as 2M [default: 512K or more]
@@ -139,8 +139,8 @@ pub enum Rate {
 pub enum CallChains {
     /// Only the address.
     None,
-    /// Walked by the kernel along frame pointers.
-    FramePointers,
+    /// Walked by the kernel along frame pointers, up to so many addresses, or as many as the machine is set to.
+    FramePointers(Option<u16>),
     /// The kernel's part as before; of user space the registers, and a copy of the stack from its top on. Who reads
     /// the recording walks it.
     Copied(StackCopy),
@@ -162,8 +162,16 @@ impl CallChains {
     /// How much of a stack is copied, if any.
     pub fn copy(self) -> Option<StackCopy> {
         match self {
-            Self::None | Self::FramePointers | Self::KeptByCpu => None,
+            Self::None | Self::FramePointers(_) | Self::KeptByCpu => None,
             Self::Copied(copy) | Self::Unwound(copy) => Some(copy),
+        }
+    }
+
+    /// Addresses of a chain, of events that say nothing of it themselves.
+    pub fn most(self) -> Option<u16> {
+        match self {
+            Self::FramePointers(most) => most,
+            _ => None,
         }
     }
 }
@@ -316,7 +324,11 @@ impl Plan {
             None if !args.command.is_empty() => Target::Command,
             None => bail!("nothing to record: add -- CMD, -p PID, or -a for the whole system"),
         };
-        let plan = Self::begin(&args.sampling, target, &args.command, online_cpus)?;
+        let samples = match output {
+            OutputPlan::Flight(..) => KeptSamples::Latest,
+            OutputPlan::File(_) | OutputPlan::Parts(..) | OutputPlan::Stream => KeptSamples::All,
+        };
+        let plan = Self::begin(&args.sampling, samples, target, &args.command, online_cpus)?;
         Ok(Self {
             off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },
             ring: match plan.ring {
@@ -325,11 +337,6 @@ impl Plan {
                     RingSize { bytes: RING_MAX, origin: RingOrigin::Default }
                 }
                 ring => ring,
-            },
-            chains: match args.sampling.call_graph.as_deref() {
-                // Of what is kept in rings, most is written over before anybody could walk it.
-                Some("dwarf") if args.to.overwrite => CallChains::Copied(StackCopy::DEFAULT),
-                _ => plan.chains,
             },
             embed,
             build_ids: build_ids(args, PerfConfig::of_user().record_build_ids()),
@@ -344,12 +351,6 @@ impl Plan {
                 },
             },
             control: args.control.clone(),
-            samples: match output {
-                OutputPlan::Flight(..) => KeptSamples::Latest,
-                OutputPlan::File(_) | OutputPlan::Parts(..) | OutputPlan::Stream => {
-                    KeptSamples::All
-                }
-            },
             triggers: checked_triggers(&args.to.trigger)?,
             output,
             ..plan
@@ -365,7 +366,7 @@ impl Plan {
         let online_cpus = host::online_cpus()?;
         let target =
             target.target(&online_cpus)?.unwrap_or_else(|| Target::Cpus(online_cpus.clone()));
-        let plan = Self::begin(sampling, target, &[], online_cpus)?;
+        let plan = Self::begin(sampling, KeptSamples::All, target, &[], online_cpus)?;
         if matches!(plan.chains, CallChains::Copied(_)) {
             bail!(
                 "--call-graph dwarf-dump: such copies are walked once all is recorded; use dwarf or -g"
@@ -377,13 +378,14 @@ impl Plan {
     /// By the options that say which samples are taken.
     fn begin(
         sampling: &SamplingArgs,
+        samples: KeptSamples,
         target: Target,
         command: &[OsString],
         online_cpus: Vec<u32>,
     ) -> Result<Self> {
         let mut notices = Vec::new();
         let rate = rate(sampling, &mut notices)?;
-        let chains = call_chains(sampling)?;
+        let chains = call_chains(sampling, samples, &mut notices)?;
         let files = ProbedFiles { target: &target, command };
         let names = EventNames { root: Path::new("/"), files };
         let mut events = names.parse_options(&sampling.events.0)?;
@@ -411,7 +413,7 @@ impl Plan {
             output: OutputPlan::Stream,
             start: Start::AtOnce,
             control: None,
-            samples: KeptSamples::All,
+            samples,
             triggers: Vec::new(),
             packing: None,
             duration: None,
@@ -469,21 +471,47 @@ fn rate(args: &SamplingArgs, notices: &mut Vec<String>) -> Result<Rate> {
     }
 }
 
-fn call_chains(args: &SamplingArgs) -> Result<CallChains> {
+/// What is kept until the end in rings is written over before anybody could walk it, for the most part: those copies stay.
+fn call_chains(
+    args: &SamplingArgs,
+    kept: KeptSamples,
+    notices: &mut Vec<String>,
+) -> Result<CallChains> {
     let Some(mode) = args.call_graph.as_deref() else {
-        return Ok(if args.chains { CallChains::FramePointers } else { CallChains::None });
+        return Ok(if args.chains { CallChains::FramePointers(None) } else { CallChains::None });
     };
     let (name, size) = mode.split_once(',').map_or((mode, None), |(name, size)| (name, Some(size)));
-    let parse = |size| StackCopy::parse(name, size);
-    match (name, size) {
-        ("fp", _) => Ok(CallChains::FramePointers),
-        ("no", _) => Ok(CallChains::None),
-        ("dwarf", None) => Ok(CallChains::Unwound(StackCopy::to_walk())),
-        ("dwarf", Some(size)) => parse(size).map(CallChains::Unwound),
-        ("dwarf-dump", None) => Ok(CallChains::Copied(StackCopy::DEFAULT)),
-        ("dwarf-dump", Some(size)) => parse(size).map(CallChains::Copied),
-        ("lbr", _) => Ok(CallChains::KeptByCpu),
-        _ => bail!("--call-graph {mode}: there are fp, dwarf[,SIZE], dwarf-dump[,SIZE] and lbr"),
+    let copy = size.map(|size| StackCopy::parse(name, size));
+    Ok(match (name, size, kept) {
+        ("fp", None, _) => CallChains::FramePointers(None),
+        ("fp", Some(most), _) => CallChains::FramePointers(most_addresses(most, notices)?),
+        ("no", None, _) => CallChains::None,
+        ("dwarf", _, KeptSamples::All) => {
+            CallChains::Unwound(copy.unwrap_or_else(|| Ok(StackCopy::to_walk()))?)
+        }
+        ("dwarf", _, KeptSamples::Latest) | ("dwarf-dump", ..) => {
+            CallChains::Copied(copy.unwrap_or(Ok(StackCopy::DEFAULT))?)
+        }
+        ("lbr", None, _) => CallChains::KeptByCpu,
+        _ => bail!(
+            "--call-graph {mode}: there are fp[,ADDRESSES], dwarf[,SIZE], dwarf-dump[,SIZE] and lbr"
+        ),
+    })
+}
+
+/// As many as the kernel allows if more are asked for, as in perf.
+fn most_addresses(text: &str, notices: &mut Vec<String>) -> Result<Option<u16>> {
+    let asked = text.parse::<u64>().ok().filter(|asked| *asked > 0);
+    let asked = asked.with_context(|| format!("--call-graph fp,{text}: give a number above 0"))?;
+    match host::sysctl_number("kernel/perf_event_max_stack") {
+        Some(limit) if asked > limit => {
+            notices.push(format!(
+                "--call-graph fp,{asked} is more than the kernel allows: using {limit} addresses; \
+                 raise it with sysctl kernel.perf_event_max_stack={asked}"
+            ));
+            Ok(None)
+        }
+        _ => Ok(Some(u16::try_from(asked).unwrap_or(u16::MAX))),
     }
 }
 
@@ -567,7 +595,7 @@ mod tests {
 
     #[test]
     fn the_default_ring_grows_with_the_rate() {
-        let ring = |hz| default_ring(Rate::Frequency(hz), CallChains::FramePointers);
+        let ring = |hz| default_ring(Rate::Frequency(hz), CallChains::FramePointers(None));
         assert_eq!(ring(999), 512 << 10);
         assert_eq!(ring(19_999), 4 << 20);
         assert_eq!(ring(u64::MAX), RING_MAX);

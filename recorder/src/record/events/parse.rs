@@ -74,7 +74,7 @@ impl EventNames<'_> {
     /// Reads one or more events between commas. Within `cpu/…/` and `{…}` commas part no events.
     fn parse_list(&self, list: &str) -> Result<Vec<EventSpec>> {
         let mut events = Vec::new();
-        for text in split_list(list) {
+        for text in events_of(list)? {
             match text.strip_prefix('{') {
                 Some(group) => events.extend(self.parse_group(text, group)?),
                 None => events.extend(self.parse(text, "")?),
@@ -98,7 +98,7 @@ impl EventNames<'_> {
             bail!("{}: a group holds no other group", context());
         }
         let mut events = Vec::new();
-        for member in split_list(members) {
+        for member in events_of(members).with_context(context)? {
             events.extend(self.parse(member, modifiers)?);
         }
         group::join(&mut events);
@@ -191,6 +191,16 @@ fn unknown(text: &str, name: &str) -> Error {
             HARDWARE_EVENTS.join(", "),
             SOFTWARE_EVENTS.join(", ")
         ),
+    }
+}
+
+/// The events of a list, of which each is written.
+fn events_of(list: &str) -> Result<Vec<&str>> {
+    let events: Vec<&str> = split_list(list).collect();
+    match events.as_slice() {
+        [""] => bail!("an event is missing, as in -e cycles or -e '{{cycles,instructions}}'"),
+        events if events.contains(&"") => bail!("an event is missing beside a comma of '{list}'"),
+        _ => Ok(events),
     }
 }
 
@@ -498,7 +508,14 @@ mod tests {
         assert!(one("cycles:Pp").is_err());
         let error = format!("{:#}", one("cycles:b").unwrap_err());
         assert!(error.contains("for perf stat"), "{error}");
-        assert!(one("cycles,").is_err());
+        for (text, words) in [
+            ("cycles,", "missing beside a comma of 'cycles,'"),
+            ("{cycles,}:S", "'{cycles,}:S': an event is missing beside a comma"),
+            ("", "an event is missing, as in"),
+        ] {
+            let error = format!("{:#}", one(text).unwrap_err());
+            assert!(error.contains(words), "{error}");
+        }
     }
 
     /// Names and privilege as `perf evlist -v` 6.1 has them.
@@ -534,7 +551,7 @@ mod tests {
             ("{cycles,{cs}}", "holds no other group"),
             ("{cycles,cs}S", "come modifiers"),
             ("{cycles,cs}:x", "modifiers are"),
-            ("{}", "no event is called"),
+            ("{}", "an event is missing, as in"),
             ("cycles:h", "h goes with u or k"),
         ] {
             let error = format!("{:#}", one(text).unwrap_err());
@@ -588,11 +605,22 @@ mod tests {
         );
         assert_eq!(parts("{uprobe:/a:f,cs}:u,cs"), ["{uprobe:/a:f,cs}:u", "cs"]);
         assert_eq!(parts("sdt_a:b@/c/d,cs"), ["sdt_a:b@/c/d", "cs"]);
+        // Names of files may have commas.
+        assert_eq!(parts("uprobe:/a,b:f,cs"), ["uprobe:/a,b:f", "cs"]);
+        assert_eq!(parts("uprobe:/a,cs"), ["uprobe:/a", "cs"]);
+        let file = std::env::temp_dir().join(format!("perftab-a,b-{}", std::process::id()));
+        std::fs::write(&file, "").expect("it is written");
+        let probe = format!("sdt_a:b@{}", file.display());
+        let list = format!("{probe},cs");
+        assert_eq!(parts(&list), [&probe, "cs"]);
+        assert_eq!(parts(&probe), [&probe]);
+        std::fs::remove_file(&file).expect("it is removed");
         for (text, words) in [
             ("uprobe:/nowhere:main", "there is no file /nowhere"),
             ("uprobe:/nowhere", "give file and function"),
             ("sdt_a:b@/nowhere", "there is no file /nowhere"),
-            ("sdt_a:b@/dev/null", "there is no file"),
+            ("sdt_a:b@/dev/null", "/dev/null is no regular file"),
+            ("uprobe:/dev:main", "/dev is a folder"),
             ("sdt_a", "give provider and name"),
         ] {
             let error = format!("{:#}", one(text).unwrap_err());

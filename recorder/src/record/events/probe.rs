@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -19,6 +20,7 @@ use super::{EventCode, EventSpec, Sampled};
 use crate::images::identity;
 use crate::images::local::{Holding, Places, open_matching, open_regular};
 use crate::output::notice;
+use crate::record::explain;
 use crate::record::probed_files::{self, ProbedFiles};
 
 const CALL: &str = "uprobe:";
@@ -62,8 +64,30 @@ pub fn is_probe(text: &str) -> bool {
     [CALL, RETURN, STATIC].iter().any(|prefix| text.starts_with(prefix))
 }
 
-/// Where the comma stands behind a probe: not among a function's parameters.
+/// Where the comma stands behind a probe: not in the name of its file, nor among a function's parameters.
 pub fn end(list: &str) -> Option<usize> {
+    match [CALL, RETURN].iter().find_map(|prefix| list.strip_prefix(prefix)) {
+        Some(of_function) => {
+            let written = list.len() - of_function.len();
+            let function = written + of_function.find(':').unwrap_or(0);
+            Some(function + end_of_function(&list[function..])?)
+        }
+        None => {
+            let (_, files) = list.split_once('@').unwrap_or((list, list));
+            let before = list.len() - files.len();
+            let mut ends = files.match_indices(',').map(|(at, _)| at);
+            let of_file = ends.clone().chain([files.len()]).find(|&end| is_file(&files[..end]));
+            let end = before + of_file.or_else(|| ends.next()).unwrap_or(files.len());
+            (end < list.len()).then_some(end)
+        }
+    }
+}
+
+fn is_file(path: &str) -> bool {
+    Path::new(path).is_file()
+}
+
+fn end_of_function(list: &str) -> Option<usize> {
     let mut depth = 0_u32;
     list.find(|letter| {
         match letter {
@@ -90,8 +114,8 @@ pub fn parse<'a>(text: &'a str, files: &ProbedFiles<'_>) -> Result<(Vec<EventSpe
 fn of_function<'a>(written: &'a str, prefix: &str, moment: Moment) -> Result<(EventSpec, &'a str)> {
     let form = || format!("give file and function, as {prefix}/path/of/program:function");
     let splits = || written.match_indices(':').map(|(at, _)| (&written[..at], &written[at + 1..]));
-    let is_file = |(path, _): &(&str, _)| Path::new(path).is_file();
-    let (path, behind) = splits().find(is_file).or_else(|| splits().next()).with_context(form)?;
+    let (path, behind) =
+        splits().find(|(path, _)| is_file(path)).or_else(|| splits().next()).with_context(form)?;
     // Names of C++ have colons, too.
     let modifiers = behind
         .rsplit_once(':')
@@ -327,7 +351,14 @@ fn event(system: &str, name: &str, probe: Probe) -> EventSpec {
 /// A program or library.
 pub fn open(path: &Path) -> Result<Image> {
     let shown = path.display();
-    let file: File = open_regular(path).with_context(|| format!("there is no file {shown}"))?;
+    match path.metadata() {
+        Ok(metadata) if metadata.is_dir() => bail!("{shown} is a folder"),
+        Ok(metadata) if !metadata.is_file() => bail!("{shown} is no regular file"),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => bail!("there is no file {shown}"),
+        Err(error) => bail!("{shown}: {}", explain::reason(&error)),
+    }
+    let file: File = open_regular(path).with_context(|| format!("{shown} cannot be opened"))?;
     let image = identity::image(&file).with_context(|| format!("{shown}"))?;
     image.filter(Image::is_elf).with_context(|| format!("{shown} is no ELF file"))
 }

@@ -38,6 +38,8 @@ fn wrong_usage() {
     recorder.run(&lbr).failed_with(1, &["--call-graph dwarf"]);
     recorder.run(&["--call-graph", "stacks", "--", "true"]).failed_with(2, &["dwarf", "fp"]);
     recorder.run(&["--call-graph", "dwarf,1M", "--", "true"]).failed_with(2, &["65528"]);
+    recorder.run(&["--call-graph", "fp,x", "--", "true"]).failed_with(2, &["above 0"]);
+    recorder.run(&["--call-graph", "lbr,8", "--", "true"]).failed_with(2, &["lbr,8", "fp[,"]);
     assert!(!recorder.file.exists(), "nothing was recorded");
 }
 
