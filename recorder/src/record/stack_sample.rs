@@ -6,6 +6,7 @@
 use perf_event_open_sys::bindings::perf_event_attr;
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
+use perftab_perfdata::decode::sample::Counters;
 use perftab_perfdata::format::attr::sample_type;
 use perftab_perfdata::format::record::{
     CONTEXT_USER, MAX_RECORD_SIZE, RECORD_HEADER_SIZE, RecordType,
@@ -19,7 +20,10 @@ const ABI_64: u64 = 2;
 pub struct StackSamples {
     pid: usize,
     time: usize,
-    chain: usize,
+    /// What comes before values and chain.
+    fixed_end: usize,
+    /// The shape of the values of counters, if there are any.
+    values: Option<u64>,
     has_raw: bool,
     /// Which registers are copied, a bit for each.
     registers: u64,
@@ -39,6 +43,7 @@ pub enum Reached {
 /// Where the fields of one stand, in bytes from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Places {
+    chain: usize,
     chain_end: usize,
     registers: usize,
     has_registers: bool,
@@ -89,20 +94,21 @@ impl CopiedRegisters<'_> {
 impl StackSamples {
     /// Of those that the kernel is asked for; `None` if they have no copy of the stack.
     pub fn of(attr: &perf_event_attr) -> Option<Self> {
-        Self::new(attr.sample_type, attr.sample_regs_user, attr.sample_stack_user)
+        let values = (attr.sample_type & sample_type::READ != 0).then_some(attr.read_format);
+        Self::new(attr.sample_type, values, attr.sample_regs_user, attr.sample_stack_user)
     }
 
-    /// Of samples with these fields and registers, and so many bytes of stack.
-    pub(super) fn new(bits: u64, registers: u64, asked: u32) -> Option<Self> {
+    /// Of samples with these fields, values and registers, and so many bytes of stack.
+    pub(super) fn new(bits: u64, values: Option<u64>, registers: u64, asked: u32) -> Option<Self> {
         let width = |bit: u64| if bits & bit != 0 { 8 } else { 0 };
         let pid = RECORD_HEADER_SIZE + width(sample_type::IDENTIFIER) + width(sample_type::IP);
         let time = pid + width(sample_type::TID);
-        let chain =
+        let fixed_end =
             time + width(sample_type::TIME) + width(sample_type::CPU) + width(sample_type::PERIOD);
         let has_raw = bits & sample_type::RAW != 0;
         let has_copy = bits & sample_type::STACK_USER != 0;
         let asked = usize::try_from(asked).ok()?;
-        has_copy.then_some(Self { pid, time, chain, has_raw, registers, asked })
+        has_copy.then_some(Self { pid, time, fixed_end, values, has_raw, registers, asked })
     }
 
     /// When a sample was taken.
@@ -112,7 +118,12 @@ impl StackSamples {
 
     fn places(&self, size: usize, word: impl Fn(usize) -> Option<u64>) -> Option<Places> {
         let number = |at| usize::try_from(word(at)?).ok().filter(|number| *number <= size);
-        let chain_end = self.chain + 8 + 8 * number(self.chain)?;
+        let of_values = match self.values {
+            Some(format) => Counters::size_from(format, word(self.fixed_end)?)?,
+            None => 0,
+        };
+        let chain = self.fixed_end + of_values;
+        let chain_end = chain + 8 + 8 * number(chain)?;
         let mut at = chain_end;
         if self.has_raw {
             // A size of 32 bits, which fills up a word with what follows.
@@ -126,7 +137,7 @@ impl StackSamples {
             0 => (0, stack + 8),
             _ => (number(stack + 8 + room)?.min(room), stack + 8 + room + 8),
         };
-        let places = Places { chain_end, registers, has_registers, stack, room, valid, end };
+        let places = Places { chain, chain_end, registers, has_registers, stack, room, valid, end };
         (end <= size).then_some(places)
     }
 
@@ -171,11 +182,11 @@ impl StackSamples {
         if record.len() - (places.end - places.stack) + 16 + callers_size > MAX_RECORD_SIZE {
             return None;
         }
-        let count = word_in(record, self.chain)? + callers.len() as u64 + 1;
+        let count = word_in(record, places.chain)? + callers.len() as u64 + 1;
         let start = out.len();
-        out.extend_from_slice(record.get(..self.chain)?);
+        out.extend_from_slice(record.get(..places.chain)?);
         out.extend_from_slice(&count.to_ne_bytes());
-        out.extend_from_slice(record.get(self.chain + 8..places.chain_end)?);
+        out.extend_from_slice(record.get(places.chain + 8..places.chain_end)?);
         let (&innermost, callers) = callers.split_first()?;
         let calls = callers.iter().map(|caller| caller.wrapping_sub(1));
         out.extend([CONTEXT_USER, innermost].into_iter().chain(calls).flat_map(u64::to_ne_bytes));
@@ -314,7 +325,7 @@ pub mod tests {
 
     #[test]
     fn what_of_a_copy_is_not_there_does_not_leave_the_ring() {
-        let samples = StackSamples::new(BITS, REGISTERS, 64).expect("copies");
+        let samples = StackSamples::new(BITS, None, REGISTERS, 64).expect("copies");
         let before = record(RecordType::COMM, b"12345678");
         let taken = [
             before.clone(),
@@ -343,9 +354,43 @@ pub mod tests {
         }
     }
 
+    /// The samples of a leader have the values of its group before their chain.
+    #[test]
+    fn values_of_counters_stay_where_they_are() {
+        use perftab_perfdata::format::attr::read_format::{GROUP, ID, LOST, TOTAL_TIME_RUNNING};
+
+        let alone = sample(0x1234, 5, &[1; 16], 32);
+        let chain = 8 + 3 * 8;
+        let mut walked_alone = Vec::new();
+        let samples = StackSamples::new(BITS, None, REGISTERS, 16).expect("copies");
+        samples.write_walked(&alone, &[0x1234], Reached::Root, &mut walked_alone).expect("room");
+        for (format, values) in [
+            (ID, &[70, 1][..]),
+            (GROUP | ID | LOST, &[2, 70, 1, 0, 80, 2, 0]),
+            (GROUP | ID | TOTAL_TIME_RUNNING, &[2, 900, 70, 1, 80, 2]),
+        ] {
+            let values: Vec<u8> = values.iter().flat_map(|word: &u64| word.to_ne_bytes()).collect();
+            let with_values = |record: &[u8]| {
+                let mut with = [&record[..chain], &values, &record[chain..]].concat();
+                set_size(&mut with);
+                with
+            };
+            let taken = with_values(&alone);
+            let samples = StackSamples::new(BITS | sample_type::READ, Some(format), REGISTERS, 16);
+            let samples = samples.expect("copies");
+            assert_eq!(samples.walkable(&taken).expect("it has a copy").stack, &[1; 16]);
+            let mut out = Vec::new();
+            samples.write_walked(&taken, &[0x1234], Reached::Root, &mut out).expect("room");
+            assert_eq!(out, with_values(&walked_alone));
+            for cut in 0..taken.len() {
+                let _nothing_happens = samples.walkable(&taken[..cut]);
+            }
+        }
+    }
+
     #[test]
     fn callers_take_the_place_of_registers_and_stack() {
-        let samples = StackSamples::new(BITS, REGISTERS, 16).expect("copies");
+        let samples = StackSamples::new(BITS, None, REGISTERS, 16).expect("copies");
         let taken = sample(0x1234, 5, &[1; 16], 32);
         let walkable = samples.walkable(&taken).expect("it has a copy");
         assert_eq!((walkable.pid, walkable.stack), (7, &[1; 16][..]));

@@ -5,6 +5,7 @@
 use crate::decode::ByteOrder;
 use crate::decode::attr::{Presence, SampleLayout};
 use crate::format::attr::read_format;
+use crate::format::record::MAX_RECORD_SIZE;
 
 /// A sample, as it stands in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -169,17 +170,22 @@ pub struct Counter {
 impl<'a> Counters<'a> {
     /// Those that `bytes` begin with; `None` if they do not fit.
     pub fn decode(format: u64, bytes: &'a [u8], order: ByteOrder) -> Option<Self> {
-        let all = Words::new(bytes, order);
+        let size = Self::size_from(format, Words::new(bytes, order).get(0)?)?;
+        let bytes = bytes.get(..size)?;
+        Some(Self { format, words: Words::new(bytes, order) })
+    }
+
+    /// Bytes of those that begin with this word; `None` if no record has room for so many.
+    pub fn size_from(format: u64, first: u64) -> Option<usize> {
         let times = times(format);
         let words = match format & read_format::GROUP {
             0 => times.checked_add(words_of_counter(format))?,
             _ => {
-                let members = usize::try_from(all.get(0)?).ok()?;
+                let members = usize::try_from(first).ok()?;
                 members.checked_mul(words_of_counter(format))?.checked_add(1 + times)?
             }
         };
-        let bytes = bytes.get(..words.checked_mul(8)?)?;
-        Some(Self { format, words: Words::new(bytes, order) })
+        words.checked_mul(8).filter(|size| *size <= MAX_RECORD_SIZE)
     }
 
     /// Bytes.

@@ -374,7 +374,7 @@ mod tests {
 
     fn rounds() -> Rounds {
         Rounds::new(Records {
-            samples: StackSamples::new(BITS, REGISTERS, 64).expect("copies"),
+            samples: StackSamples::new(BITS, None, REGISTERS, 64).expect("copies"),
             trailer: trailer(),
             sideband: vec![99],
             machine: UnwoundMachine::of(std::env::consts::ARCH).expect("a machine"),
@@ -430,7 +430,7 @@ mod tests {
 
     fn walked(sample: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        let samples = StackSamples::new(BITS, REGISTERS, 64).expect("copies");
+        let samples = StackSamples::new(BITS, None, REGISTERS, 64).expect("copies");
         samples.write_walked(sample, &[root()], Reached::Root, &mut out).expect("there is room");
         assert!(out.windows(8).any(|word| word == CONTEXT_USER.to_ne_bytes()));
         out

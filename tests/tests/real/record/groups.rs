@@ -36,17 +36,19 @@ fn groups_are_read_by_perf_as_by_us() {
     }
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
-    for (events, groups) in [
-        ("{task-clock,page-faults}:S", "{task-clock,page-faults}"),
-        ("{task-clock,page-faults}:u,cpu-clock", "{task-clock,page-faults}\ncpu-clock"),
+    for (chains, events, groups) in [
+        ("dwarf", "{task-clock,page-faults}:S", "{task-clock,page-faults}"),
+        ("fp", "{task-clock,page-faults}:u,cpu-clock", "{task-clock,page-faults}\ncpu-clock"),
         (
+            "fp,9",
             "{cpu-clock/period=1000000/,minor-faults}:S,cs",
             "{cpu-clock/period=1000000/,minor-faults}\ncs",
         ),
-        ("{page-faults:k,task-clock}:W", "{page-faults:k,task-clock}"),
+        ("fp", "{page-faults:k,task-clock}:W", "{page-faults:k,task-clock}"),
     ] {
-        let options = ["-g", "-F", "1999", "-e", events, "--", program.to_str().unwrap(), "100"];
-        let recorded = recorder.run(&options);
+        let how = ["--call-graph", chains, "-F", "1999", "-e", events];
+        let recorded =
+            recorder.run(&[&how[..], &["--", program.to_str().unwrap(), "100"]].concat());
         assert_eq!(recorded.exit_code, Some(0), "{events}: {}", recorded.said);
         let listed = recorder.perf(&["evlist", "-g"]);
         assert!(listed.starts_with(groups), "{events}: {listed}");
@@ -58,6 +60,10 @@ fn groups_are_read_by_perf_as_by_us() {
             ours.into_iter().filter(|(_, (count, _))| *count > 0).collect();
         assert_eq!(sampled, theirs, "{events}");
         assert!(theirs.len() > 1, "{events}: {theirs:?}");
+        // Stacks were walked, and chains limited as perf limits them.
+        assert!(recorder.copies_by_perf() * 4 < recorder.samples_by_perf(), "{}", recorded.said);
+        let attrs = recorder.perf(&["evlist", "-v"]);
+        assert_eq!(attrs.contains("sample_max_stack: 9"), chains == "fp,9", "{attrs}");
         let header = recorder.perf(&["report", "--header-only"]);
         assert!(header.contains("# pmu mappings: ") && header.contains("software = 1"), "{header}");
     }
