@@ -57,6 +57,12 @@ impl Segment {
     pub fn is_executable_load(&self) -> bool {
         self.kind == elf::PT_LOAD && self.flags.0 & elf::PF_X.0 != 0
     }
+
+    /// Where in the file an address is, and how many bytes of the segment the file has from there on.
+    pub fn file_range_from(&self, address: Svma) -> Option<(FileOffset, u64)> {
+        let at = address.0.checked_sub(self.address).filter(|at| *at < self.file_size)?;
+        Some((FileOffset(self.offset.checked_add(at)?), self.file_size - at))
+    }
 }
 
 /// A section header.

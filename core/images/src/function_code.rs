@@ -9,10 +9,12 @@ use std::rc::Rc;
 
 use object::elf;
 use perftab_dsos::{Dso, DsoId, DsoKind};
+use perftab_perfdata::decode::ReadError;
 
 use super::address::Svma;
 use super::demangle::demangle;
 use super::dso_images::DsoImages;
+use super::image::Image;
 use super::naming::{DsoNaming, NamedLevel, NamingDepth, PLT_SUFFIX};
 use super::same_code::has_code;
 use super::symbol_table::{Addresses, SymbolKind};
@@ -107,6 +109,25 @@ pub struct CodeLine {
     pub file: Rc<str>,
     /// Counted from 1.
     pub line: NonZeroU32,
+}
+
+impl Image {
+    /// So many bytes of code from an address on, or those that there are, and what they are encoded for; `None` if there
+    /// are none.
+    pub(super) fn code(
+        &self,
+        start: Svma,
+        length: u64,
+    ) -> Result<Option<(Machine, Vec<u8>)>, ReadError> {
+        let Some(elf) = self.elf() else { return Ok(None) };
+        let Some(machine) = Machine::from_elf(elf.machine.0) else { return Ok(None) };
+        let mut segments = elf.segments.iter().filter(|segment| segment.is_executable_load());
+        let Some((offset, there)) = segments.find_map(|segment| segment.file_range_from(start))
+        else {
+            return Ok(None);
+        };
+        Ok(Some((machine, self.source().read_vec(offset.0, length.min(there))?)))
+    }
 }
 
 impl DsoImages {
@@ -210,18 +231,11 @@ impl DsoImages {
             _ => false,
         })?;
         let image = self.of(id).first()?.image();
-        let elf = image.elf().filter(|elf| has_code(elf))?;
-        let machine = Machine::from_elf(elf.machine.0)?;
+        image.elf().filter(|elf| has_code(elf))?;
         let at = build.placement(dso).ok()?.svma(address)?;
         let symbol = build.symbols().at(at)?;
-        let segment = elf.segments.iter().find(|segment| {
-            let offset = symbol.start.0.checked_sub(segment.address);
-            segment.is_executable_load() && offset.is_some_and(|at| at < segment.file_size)
-        })?;
-        let offset = symbol.start.0 - segment.address;
-        let length = symbol.end.0.checked_sub(symbol.start.0)?;
-        let length = length.min(segment.file_size - offset).min(MAX_CODE);
-        let bytes = image.source().read_vec(segment.offset.checked_add(offset)?, length).ok()?;
+        let length = symbol.end.0.checked_sub(symbol.start.0)?.min(MAX_CODE);
+        let (machine, bytes) = image.code(symbol.start, length).ok()??;
         let start = address.checked_sub(at.0 - symbol.start.0)?;
         Some(FunctionCode { machine, start, start_in_file: symbol.start, bytes })
     }

@@ -23,7 +23,7 @@ use super::demangle::{demangle, without_parameters};
 use super::dwarf::Budget;
 use super::elf::{Class, Elf, Segment, text_at};
 use super::embedded_symbols::{mini_debug_file, without_version};
-use super::function_code::{FunctionCode, MAX_CODE, Machine};
+use super::function_code::{FunctionCode, MAX_CODE};
 use super::image::Image;
 
 const NOTES: &str = ".note.stapsdt";
@@ -156,8 +156,6 @@ impl Image {
         address: Svma,
         debug_file: Option<&Image>,
     ) -> Result<Option<FunctionCode>, ReadError> {
-        let Some(elf) = self.elf() else { return Ok(None) };
-        let Some(machine) = Machine::from_elf(elf.machine.0) else { return Ok(None) };
         let embedded = mini_debug_file(self, &Budget::of_file(self.source().len()))?;
         let mut start = None;
         for image in [Some(self), debug_file, embedded.as_ref()].into_iter().flatten() {
@@ -169,10 +167,13 @@ impl Image {
         }
         let length = |start: Svma| address.0 - start.0 + LONGEST_INSTRUCTION;
         let Some(start) = start.filter(|start| length(*start) <= MAX_CODE) else { return Ok(None) };
-        let Some(offset) = self.code_offset(start) else { return Ok(None) };
-        let length = length(start).min(self.source().len().saturating_sub(offset.0));
-        let bytes = self.source().read_vec(offset.0, length)?;
-        Ok(Some(FunctionCode { machine, start: start.0, start_in_file: start, bytes }))
+        let code = self.code(start, length(start))?;
+        Ok(code.map(|(machine, bytes)| FunctionCode {
+            machine,
+            start: start.0,
+            start_in_file: start,
+            bytes,
+        }))
     }
 
     /// Where in the file the code at an address is.
@@ -308,10 +309,7 @@ fn distance(known: &str, name: &str) -> Option<usize> {
 
 fn offset_in(elf: &Elf, address: Svma, is_meant: fn(&Segment) -> bool) -> Option<FileOffset> {
     let mut segments = elf.segments.iter().filter(|segment| is_meant(segment));
-    segments.find_map(|segment| {
-        let at = address.0.checked_sub(segment.address).filter(|at| *at < segment.file_size)?;
-        segment.offset.checked_add(at).map(FileOffset)
-    })
+    segments.find_map(|segment| Some(segment.file_range_from(address)?.0))
 }
 
 fn endian(elf: &Elf) -> Endian {
