@@ -13,7 +13,7 @@ pub use code_change::{CodeChange, MadeCode, pid_of_jitdump, pid_of_perf_map};
 pub use dsos::{Dso, DsoKind, Dsos, ExecutableMapping, KernelPlace, MappedBy, RecordedBy};
 pub use module_name::{is_module_name, module_name};
 pub use perftab_perfdata::identity::{ContentHash, Identity, MappedFrom};
-pub use pseudo_frame::{OffCpu, PseudoFrame};
+pub use pseudo_frame::{OffCpu, PseudoFrame, advice_on_copy};
 
 /// Makes types of positions in tables, so that one cannot be taken for another.
 #[macro_export]

@@ -18,6 +18,17 @@ impl OffCpu {
     pub const ALL: [Self; 2] = [Self::Blocked, Self::Preempted];
 }
 
+/// A record has 64 KiB, of which a copy has all but what else is in a sample.
+const LARGEST_COPY: u32 = 60 << 10;
+
+/// What to do about a stack that is longer than its copy of so many bytes.
+pub fn advice_on_copy(copied: u32) -> &'static str {
+    match copied < LARGEST_COPY {
+        true => "Record with a larger copy (--call-graph dwarf,BYTES, at most 65528).",
+        false => "A copy cannot be larger than these are.",
+    }
+}
+
 /// A frame that is no code. It is in a DSO of [`DsoKind::Pseudo`], and its address there is a number for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PseudoFrame {

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use perftab_dsos::{
     CodeChange, ContentHash, Dso, DsoId, DsoKind, Dsos, ExecutableMapping, Identity, KernelPlace,
-    MappedBy, MappedFrom, OffCpu, ProcessId, PseudoFrame, RecordedBy,
+    MappedBy, MappedFrom, OffCpu, ProcessId, PseudoFrame, RecordedBy, advice_on_copy,
 };
 pub use perftab_perfdata::machine::{
     BpfProgram, Clocks, CoreKind, CpuCache, Distribution, EventGroup, Host, Machine, NumaNode, Pmu,

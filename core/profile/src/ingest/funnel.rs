@@ -28,6 +28,8 @@ use perftab_perfdata::format::attr::read_format;
 use perftab_perfdata::format::record::CONTEXT_MARKER_MIN;
 use perftab_perfdata::text::counted;
 
+use perftab_dsos::advice_on_copy;
+
 use super::call_chain::Outermost;
 use super::reader::Reader;
 use super::user_part::UserPart;
@@ -52,7 +54,7 @@ pub(super) struct CutChains {
     /// One had more than [`DEFAULT_LIMIT`] addresses.
     longer: Longer,
     /// Of stacks that the recorder walked as far as it had copied them.
-    by_copy: u64,
+    by_copy: CutByCopy,
     /// Of stacks that the CPU kept, how many had so many calls.
     calls: Map<usize, u64>,
 }
@@ -63,26 +65,35 @@ pub(super) struct Cut {
     by_event: u64,
     by_kernel: u64,
     by_cpu: u64,
-    by_copy: u64,
+    by_copy: CutByCopy,
+}
+
+/// Stacks that go on behind their copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct CutByCopy {
+    samples: u64,
+    /// Bytes of the smallest of these.
+    least: Option<u32>,
 }
 
 impl Cut {
     /// How many samples have such a chain.
     pub(super) fn samples(self) -> u64 {
-        let by_others = self.by_cpu.saturating_add(self.by_copy);
+        let by_others = self.by_cpu.saturating_add(self.by_copy.samples);
         self.by_event.saturating_add(self.by_kernel).saturating_add(by_others)
     }
 
     /// What it means and what to do; `None` if none was cut.
     pub(super) fn describe(self) -> Option<String> {
+        let of_copy = self.by_copy.least.map_or("", advice_on_copy);
         let remedies = [
-            (self.by_kernel, " Raise kernel.perf_event_max_stack with sysctl and record again."),
-            (self.by_event, " Record with a larger --max-stack."),
-            (self.by_copy, " Record with a larger copy (--call-graph dwarf,BYTES, at most 65528)."),
-            (self.by_cpu, " The CPU keeps no more calls. Record with frame pointers (-g)."),
+            (self.by_kernel, "Raise kernel.perf_event_max_stack with sysctl and record again."),
+            (self.by_event, "Record with a larger --max-stack."),
+            (self.by_copy.samples, of_copy),
+            (self.by_cpu, "The CPU keeps no more calls. Record with frame pointers (-g)."),
         ];
         let remedies = remedies.iter().filter(|(samples, _)| *samples > 0);
-        let remedies: String = remedies.map(|&(_, remedy)| remedy).collect();
+        let remedies: String = remedies.map(|&(_, remedy)| format!(" {remedy}")).collect();
         let samples = counted(self.samples(), "sample has", "samples have");
         (self.samples() > 0).then(|| {
             format!(
@@ -124,6 +135,13 @@ impl CutChains {
             (0, _) => {}
             (_, addresses) => self.stated += u64::from(addresses >= limit),
         }
+    }
+
+    /// A stack that goes on behind a copy of so many bytes.
+    fn note_copy(&mut self, copied: u32) {
+        let CutByCopy { samples, least } = &mut self.by_copy;
+        *samples += 1;
+        *least = Some(least.map_or(copied, |least| least.min(copied)));
     }
 
     /// So many calls in place of the user part of a chain.
@@ -174,9 +192,8 @@ impl Reader {
     ) {
         match user_part {
             UserPart::Calls(calls) => self.cut_chains.note_calls(calls.len()),
-            UserPart::Walked { cut_at } => {
-                self.cut_chains.by_copy += u64::from(cut_at.is_some());
-            }
+            UserPart::Walked { cut_at: None } => {}
+            UserPart::Walked { cut_at: Some(copied) } => self.cut_chains.note_copy(copied),
             _ => self.cut_chains.note(chain, self.events.attr(event).max_stack, outermost),
         }
     }
@@ -250,6 +267,19 @@ mod tests {
         assert_eq!(cut(&[3, 32, 16, 31, 32], &[]), 2);
         assert_eq!(cut(&[3, 16, 15], &[]), 1);
         assert_eq!(cut(&[3, 16, 17], &[]), 0, "no CPU has 17");
+    }
+
+    #[test]
+    fn a_larger_copy_is_advised_where_there_can_be_one() {
+        let described = |copies: &[u32]| {
+            let mut chains = CutChains::default();
+            copies.iter().for_each(|&copied| chains.note_copy(copied));
+            chains.count(&features("6.1.0", &[])).describe().expect("some are cut")
+        };
+        assert!(described(&[65_528, 8192]).ends_with("at most 65528)."));
+        let largest = described(&[65_528, 65_528]);
+        assert!(largest.starts_with("2 samples have a truncated stack"), "{largest}");
+        assert!(largest.ends_with("callers. A copy cannot be larger than these are."), "{largest}");
     }
 
     #[test]

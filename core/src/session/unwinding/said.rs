@@ -6,7 +6,7 @@ use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by_key;
 use perftab_perfdata::text::{counted, grouped, printable};
-use perftab_profile::{DsoId, DsoKind, Profile};
+use perftab_profile::{DsoId, DsoKind, Profile, PseudoFrame, advice_on_copy};
 
 use super::{StackEnd, UnwoundRow};
 
@@ -37,13 +37,24 @@ pub(super) fn of(profile: &Profile, rows: &[UnwoundRow]) -> Vec<Warning> {
     let truncated = rows.iter().filter(|row| row.end == StackEnd::Truncated).count() as u64;
     let truncated = (truncated > 0).then(|| {
         let message = format!(
-            "{} a stack that is longer than its copy: its outermost frames are missing. Record with a larger one \
-             (--call-graph dwarf,BYTES, at most 65528).",
-            have(truncated)
+            "{} a stack that is longer than its copy: its outermost frames are missing.{}",
+            have(truncated),
+            smallest_cut(profile).map_or(String::new(), |it| format!(" {}", advice_on_copy(it)))
         );
         warning(WarningKind::TruncatedStacks, truncated, message)
     });
     stopped(profile, rows).into_iter().chain(guessed).chain(without).chain(truncated).collect()
+}
+
+/// Bytes of the smallest copy behind which a stack goes on.
+fn smallest_cut(profile: &Profile) -> Option<u32> {
+    let remarks = PseudoFrame::known_unwinding_in(&profile.dsos)?;
+    let frames = profile.frames.iter().filter(|(_, frame)| frame.dso == remarks);
+    let copies = frames.filter_map(|(_, frame)| match PseudoFrame::of_number(frame.address)? {
+        PseudoFrame::Truncated { copied } => Some(copied),
+        _ => None,
+    });
+    copies.min()
 }
 
 fn warning(kind: WarningKind, samples: u64, message: String) -> Warning {
