@@ -157,7 +157,7 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
     bits |= match plan.chains {
         CallChains::None => 0,
         CallChains::FramePointers(_) | CallChains::KeptByCpu => sample_type::CALLCHAIN,
-        CallChains::Copied(_) | CallChains::Unwound(_) => {
+        CallChains::Copied(_) | CallChains::Unwound { .. } => {
             sample_type::CALLCHAIN | sample_type::REGS_USER | sample_type::STACK_USER
         }
     };

@@ -112,7 +112,8 @@ impl Session {
         }
 
         let unfinished = fared.map_or(tally.samples, |fared| fared.unfinished);
-        if matches!(plan.chains, CallChains::Unwound(_)) && unfinished > 0 && size > MANY_COPIES {
+        if matches!(plan.chains, CallChains::Unwound { .. }) && unfinished > 0 && size > MANY_COPIES
+        {
             notice(format_args!(
                 "{} keep copies of their stacks, which were not walked to the root; -z packs them, \
                  and --call-graph dwarf,8192 makes them smaller",

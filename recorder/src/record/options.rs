@@ -145,7 +145,12 @@ pub enum CallChains {
     /// the recording walks it.
     Copied(StackCopy),
     /// The same, and the recorder walks it: only of stacks whose root it does not reach, the copy is kept.
-    Unwound(StackCopy),
+    Unwound {
+        /// What is copied.
+        copy: StackCopy,
+        /// What is kept of a copy of which nobody can walk more: where the stack goes through code that a process made.
+        of_made_code: StackCopy,
+    },
     /// As by frame pointers, and with samples of the CPU's events the calls that it keeps itself (LBR).
     KeptByCpu,
 }
@@ -163,7 +168,7 @@ impl CallChains {
     pub fn copy(self) -> Option<StackCopy> {
         match self {
             Self::None | Self::FramePointers(_) | Self::KeptByCpu => None,
-            Self::Copied(copy) | Self::Unwound(copy) => Some(copy),
+            Self::Copied(copy) | Self::Unwound { copy, .. } => Some(copy),
         }
     }
 
@@ -481,16 +486,20 @@ fn call_chains(
         return Ok(if args.chains { CallChains::FramePointers(None) } else { CallChains::None });
     };
     let (name, size) = mode.split_once(',').map_or((mode, None), |(name, size)| (name, Some(size)));
-    let copy = size.map(|size| StackCopy::parse(name, size));
+    let copy = || size.map(|size| StackCopy::parse(name, size)).transpose();
     Ok(match (name, size, kept) {
         ("fp", None, _) => CallChains::FramePointers(None),
         ("fp", Some(most), _) => CallChains::FramePointers(most_addresses(most, notices)?),
         ("no", None, _) => CallChains::None,
         ("dwarf", _, KeptSamples::All) => {
-            CallChains::Unwound(copy.unwrap_or_else(|| Ok(StackCopy::to_walk()))?)
+            let asked = copy()?;
+            CallChains::Unwound {
+                copy: asked.unwrap_or_else(StackCopy::to_walk),
+                of_made_code: asked.unwrap_or(StackCopy::DEFAULT),
+            }
         }
         ("dwarf", _, KeptSamples::Latest) | ("dwarf-dump", ..) => {
-            CallChains::Copied(copy.unwrap_or(Ok(StackCopy::DEFAULT))?)
+            CallChains::Copied(copy()?.unwrap_or(StackCopy::DEFAULT))
         }
         ("lbr", None, _) => CallChains::KeptByCpu,
         _ => bail!(

@@ -157,8 +157,9 @@ impl Session {
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => None,
         };
         let unwinder = match (plan.chains, plan.samples) {
-            (CallChains::Unwound(_), KeptSamples::All) => {
-                Unwinder::start(&counters, trailer, clock).context("a thread cannot be started")?
+            (CallChains::Unwound { of_made_code, .. }, KeptSamples::All) => {
+                let started = Unwinder::start(&counters, trailer, clock, of_made_code);
+                started.context("a thread cannot be started")?
             }
             _ => None,
         };

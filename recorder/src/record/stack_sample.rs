@@ -3,6 +3,8 @@
 //! The copy takes the room that was asked for, however little of it is there. What is not there is left out as records
 //! leave the ring.
 
+use std::ops::Range;
+
 use perf_event_open_sys::bindings::perf_event_attr;
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
@@ -204,6 +206,14 @@ impl StackSamples {
         Some(())
     }
 
+    /// Appends a sample with so many bytes of its copy; `None` if it has no more.
+    pub fn write_cut(&self, record: &[u8], kept: usize, out: &mut Vec<u8>) -> Option<()> {
+        let kept = kept.next_multiple_of(8);
+        let places = self.places_in(record).filter(|places| places.room > kept)?;
+        RingBytes { first: record, second: &[] }.append_cut(0..record.len(), places, kept, out);
+        Some(())
+    }
+
     /// Appends what a ring holds, in one or two pieces, without what of copies is not there.
     pub fn copy(&self, ring: &RingBytes<'_>, out: &mut Vec<u8>) {
         let mut at = 0;
@@ -218,17 +228,8 @@ impl StackSamples {
             match places.filter(|places| places.has_registers && places.room > 0) {
                 None => ring.append(at..at + header.size, out),
                 Some(places) => {
-                    let start = out.len();
                     let kept = places.valid.next_multiple_of(8).min(places.room);
-                    ring.append(at..at + places.stack, out);
-                    out.extend_from_slice(&(kept as u64).to_ne_bytes());
-                    if kept > 0 {
-                        let copy = at + places.stack + 8;
-                        ring.append(copy..copy + kept, out);
-                        out.extend_from_slice(&(places.valid as u64).to_ne_bytes());
-                    }
-                    ring.append(at + places.end..at + header.size, out);
-                    set_size(&mut out[start..]);
+                    ring.append_cut(at..at + header.size, places, kept, out);
                 }
             }
             at += header.size;
@@ -269,7 +270,21 @@ impl RingBytes<'_> {
         out.extend_from_slice(self.second);
     }
 
-    fn append(&self, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
+    /// Appends a sample with so many whole words of its copy.
+    fn append_cut(&self, sample: Range<usize>, places: Places, kept: usize, out: &mut Vec<u8>) {
+        let (at, start) = (sample.start, out.len());
+        self.append(at..at + places.stack, out);
+        out.extend_from_slice(&(kept as u64).to_ne_bytes());
+        if kept > 0 {
+            let copy = at + places.stack + 8;
+            self.append(copy..copy + kept, out);
+            out.extend_from_slice(&(places.valid.min(kept) as u64).to_ne_bytes());
+        }
+        self.append(at + places.end..sample.end, out);
+        set_size(&mut out[start..]);
+    }
+
+    fn append(&self, range: Range<usize>, out: &mut Vec<u8>) {
         let split = self.first.len();
         let of = |piece: &[u8], start: usize, end: usize, out: &mut Vec<u8>| {
             out.extend_from_slice(piece.get(start..end).unwrap_or_default());
@@ -416,6 +431,13 @@ pub mod tests {
             .expect("there is room");
         let registers = [ABI_64, 0x7000, 0x1234, 0];
         assert_eq!(words_of(&cut), [&words[..words.len() - 2], &registers].concat());
+        let cut = |copy: &[u8], room| {
+            let mut less = Vec::new();
+            let cut = samples.write_cut(&sample(0x1234, 5, copy, room), 10, &mut less);
+            cut.map(|()| less)
+        };
+        assert_eq!(cut(&[1; 24], 32), Some(sample(0x1234, 5, &[1; 16], 16)));
+        assert_eq!(cut(&[1; 16], 16), None);
         let long = samples.write_walked(&taken, &[1; 8200], Reached::Root, &mut out);
         assert!(long.is_none(), "a record has 64 KiB");
         // Whatever is in it.

@@ -19,6 +19,7 @@ use rustix::event::EventfdFlags;
 
 use super::clock::Clock;
 use super::counters::Counters;
+use super::options::StackCopy;
 use super::stack_sample::StackSamples;
 pub use rounds::Fared;
 use rounds::{Records, Rounds};
@@ -70,6 +71,7 @@ impl Unwinder {
         counters: &Counters,
         trailer: SampleIdTrailer,
         clock: Clock,
+        of_made_code: StackCopy,
     ) -> io::Result<Option<Self>> {
         let attr = &counters.events[0].attr;
         let samples = StackSamples::of(attr);
@@ -79,7 +81,8 @@ impl Unwinder {
             return Ok(None);
         };
         let sideband = counters.sideband.ids.clone();
-        let records = Records { samples, trailer, sideband, machine, clock };
+        let of_made_code = usize::try_from(of_made_code.0).unwrap_or(usize::MAX);
+        let records = Records { samples, trailer, sideband, machine, clock, of_made_code };
         let (to, brought) = channel();
         let (done, from) = channel();
         let ready = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;

@@ -18,7 +18,7 @@ use perftab_perfdata::format::write::SampleIdTrailer;
 use super::super::clock::Clock;
 use super::super::stack_sample::{CopyExtent, Reached, StackSamples};
 use super::files::{FileNumber, Files, Rule};
-use super::spaces::{Space, Spaces, Version};
+use super::spaces::{MadeCode, Space, Spaces, Version};
 
 /// Addresses that are known at once: half a megabyte.
 const KNOWN_PLACES: usize = 1 << 14;
@@ -60,6 +60,8 @@ pub struct Records {
     pub machine: UnwoundMachine,
     /// By which they have their times.
     pub clock: Clock,
+    /// Bytes of a copy that are kept where the stack goes through code that a process made without rules.
+    pub of_made_code: usize,
 }
 
 impl Records {
@@ -109,20 +111,19 @@ struct Entry {
     /// In which piece of memory, and where in that.
     piece: u32,
     at: u32,
-    /// The callers that were found, and whether these are all.
-    callers: Callers,
+    /// What becomes of it.
+    written: Written,
 }
 
-/// Callers among those of a round.
+/// How a record is passed on.
 #[derive(Clone, Copy)]
-struct Callers {
-    from: u32,
-    to: u32,
-    reached: Reached,
-}
-
-impl Callers {
-    const NONE: Self = Self { from: 0, to: 0, reached: Reached::EndOfCopy };
+enum Written {
+    /// As it is.
+    Whole,
+    /// With these callers among those of the round, and without a copy.
+    Walked { from: u32, to: u32, reached: Reached },
+    /// With no more than so many bytes of its copy.
+    Cut(usize),
 }
 
 /// The code of all processes.
@@ -206,7 +207,7 @@ impl Rounds {
                 continue;
             };
             if header.record_type == RecordType::SAMPLE {
-                entry.callers = self.walk(record);
+                entry.written = self.walk(record);
             } else if self.records.is_gap(header, record) {
                 self.spaces.forget();
             } else {
@@ -250,7 +251,7 @@ impl Rounds {
                 if is_sample || self.records.is_of_mappings(header, record) {
                     let time = self.records.time(header, record).unwrap_or(0);
                     let (piece, at) = (piece as u32, at as u32);
-                    self.order.push(Entry { time, piece, at, callers: Callers::NONE });
+                    self.order.push(Entry { time, piece, at, written: Written::Whole });
                 }
             });
         }
@@ -258,12 +259,12 @@ impl Rounds {
         self.order.sort_by_key(|entry| entry.time);
     }
 
-    /// Walks the stack of a sample. The callers that were found if no more of them can be found, else none.
-    fn walk(&mut self, record: &[u8]) -> Callers {
+    /// Walks the stack of a sample. The callers that were found are kept if no more of them can be found.
+    fn walk(&mut self, record: &[u8]) -> Written {
         let Self { records, spaces, code, callers, fared, .. } = self;
-        let Some(walkable) = records.samples.walkable(record) else { return Callers::NONE };
-        let begin = callers.len();
-        let reached = spaces.of(walkable.pid).and_then(|space| {
+        let Some(walkable) = records.samples.walkable(record) else { return Written::Whole };
+        let from = callers.len();
+        let walked = spaces.of(walkable.pid).and_then(|space| {
             let bits = AddressBits::up_to(space.highest().unwrap_or(u64::MAX));
             let of_perf = |number| walkable.registers.get(number);
             let registers = Registers::new(records.machine, bits, of_perf)?;
@@ -274,29 +275,44 @@ impl Rounds {
                 (WalkEnd::Root, _) => Reached::Root,
                 // Whoever reads the copy comes no further.
                 (WalkEnd::Truncated, CopyExtent::AllAskedFor) => Reached::EndOfCopy,
+                (WalkEnd::NoTables(Place { file: None, .. }), _)
+                    if space.made_code == MadeCode::WithoutRules =>
+                {
+                    // Whoever reads the copy comes as far, and may guess how it goes on.
+                    let passed = walk.registers().stack_pointer().saturating_sub(copy.start);
+                    let passed = usize::try_from(passed).unwrap_or(usize::MAX);
+                    return Some(Written::Cut(records.of_made_code.max(passed)));
+                }
                 _ => return None,
             };
+            let (from, to) = (from as u32, passage.callers.len() as u32);
             // What a signal has interrupted is no address to return to, which a chain cannot say.
-            (walk.signals() == 0).then_some(reached)
+            (walk.signals() == 0).then_some(Written::Walked { from, to, reached })
         });
-        let Some(reached) = reached else {
-            fared.unfinished += 1;
-            callers.truncate(begin);
-            return Callers::NONE;
-        };
-        match reached {
-            Reached::Root => fared.walked += 1,
-            Reached::EndOfCopy => fared.cut += 1,
+        let written = walked.unwrap_or(Written::Whole);
+        match written {
+            Written::Walked { reached: Reached::Root, .. } => fared.walked += 1,
+            Written::Walked { reached: Reached::EndOfCopy, .. } => fared.cut += 1,
+            Written::Whole | Written::Cut(_) => {
+                fared.unfinished += 1;
+                callers.truncate(from);
+            }
         }
-        Callers { from: begin as u32, to: callers.len() as u32, reached }
+        written
     }
 
     fn write(&mut self, entry: Entry, record: &[u8], out: &mut Vec<u8>) {
-        let Callers { from, to, reached } = entry.callers;
-        let callers = &self.callers[from as usize..to as usize];
         let start = out.len();
         let samples = &self.records.samples;
-        if callers.is_empty() || samples.write_walked(record, callers, reached, out).is_none() {
+        let written = match entry.written {
+            Written::Whole => None,
+            Written::Cut(kept) => samples.write_cut(record, kept, out),
+            Written::Walked { from, to, reached } => {
+                let callers = &self.callers[from as usize..to as usize];
+                samples.write_walked(record, callers, reached, out)
+            }
+        };
+        if written.is_none() {
             out.truncate(start);
             out.extend_from_slice(record);
         }
@@ -379,6 +395,7 @@ mod tests {
             sideband: vec![99],
             machine: UnwoundMachine::of(std::env::consts::ARCH).expect("a machine"),
             clock: Clock::now(),
+            of_made_code: 16,
         })
     }
 
@@ -492,11 +509,40 @@ mod tests {
         let taken = sample(root(), 60, &[0; 64], 64);
         rounds.add([&lost[..], &taken].concat());
         assert!(rounds.end(70) == [&lost[..], &taken].concat());
+        // Nobody knows how code goes on that a process made, unless a jitdump tells.
+        let anonymous = |name: &[u8], address| {
+            let file = write::MappedFile::Inode { major: 0, minor: 0, inode: 0 };
+            let (pid, cpu_mode, length, page_offset) = (7, CpuMode::User, 0x1000, 0);
+            let (protection, flags) = (5, 2);
+            let map = Mmap2 {
+                pid,
+                cpu_mode,
+                address,
+                length,
+                page_offset,
+                file,
+                protection,
+                flags,
+                name,
+            };
+            let mut out = Vec::new();
+            write::mmap2(&mut out, &map, trailer().at(75));
+            out
+        };
+        let taken = sample(0x1010, 78, &[1; 64], 64);
+        let kept = sample(0x1010, 78, &[1; 16], 16);
+        let begun = [&begins(74, 0)[..], &anonymous(b"//anon", 0x1000)].concat();
+        rounds.add([&begun[..], &taken].concat());
+        assert!(rounds.end(79) == [&begun[..], &kept].concat());
+        let jitdump = anonymous(b"/tmp/jit-7.dump", 0x3000);
+        rounds.add([&jitdump[..], &taken].concat());
+        assert!(rounds.end(79) == [&jitdump[..], &taken].concat());
+        assert_eq!(rounds.take_fared(), fared(0, 3, 0));
         // Another file has the path by now.
         let mapped = begins(80, 1);
         let taken = sample(root(), 90, &[0; 64], 64);
         rounds.add([&mapped[..], &taken].concat());
         assert!(rounds.end(100) == [&mapped[..], &taken].concat());
-        assert_eq!(rounds.take_fared(), fared(0, 2, 0));
+        assert_eq!(rounds.take_fared(), fared(0, 1, 0));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use perftab_core::pid_of_jitdump;
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::{
     CommCause, CommRecord, ForkMappings, MappingAccess, MmapRecord, RecordHeader, TaskRecord,
@@ -62,6 +63,18 @@ pub struct Space {
     mappings: Arc<BTreeMap<u64, Mapping>>,
     /// Changes with what is mapped.
     pub version: Version,
+    /// Whether there may be rules for code that the process makes.
+    pub made_code: MadeCode,
+}
+
+/// What a process says of the code that it makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MadeCode {
+    /// At most what it is called: nobody knows how its callers are found.
+    #[default]
+    WithoutRules,
+    /// It has a jitdump, which may have rules.
+    InJitdump,
 }
 
 /// Code in a range of addresses.
@@ -218,8 +231,11 @@ impl Spaces {
             MappingAccess::Executable => files.number(MappedFile::of(mmap), time.unwrap_or(0)),
             MappingAccess::Data | MappingAccess::JitSymbols => None,
         };
-        let Space { version, .. } = &mut process.space;
+        let Space { version, made_code, .. } = &mut process.space;
         *version = Version(self.versions);
+        if pid_of_jitdump(&mmap.path).is_some() {
+            *made_code = MadeCode::InJitdump;
+        }
         let mapping = Mapping { start: mmap.address, end, page_offset: mmap.page_offset, file };
         process.space.map(mapping, mmap.access);
     }
