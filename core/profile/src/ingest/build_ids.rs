@@ -296,10 +296,14 @@ fn list(
                 Subject::Kernel => KERNEL_NAME,
                 _ => entry.path.as_str(),
             };
+            let before = dsos.len();
             let id = dsos.intern(path, kind, MappedFrom::BuildId(entry.build_id), None);
-            let dso = dsos.get_mut(id);
-            dso.recorded_by = dso.identity.map(|_| recorded_by);
-            dso.id_length = entry.length;
+            // A file that was removed is listed as that, and its mapping has told more.
+            if dsos.len() > before {
+                let dso = dsos.get_mut(id);
+                dso.recorded_by = dso.identity.map(|_| recorded_by);
+                dso.id_length = entry.length;
+            }
             added.push(id);
             id
         });
@@ -480,6 +484,19 @@ mod tests {
             ("/bin/a", Some(id(2, 20)), Some(RecordedBy::Table), None),
         ];
         assert_eq!(rows(&dsos), expected);
+        assert_eq!(kinds(warnings), []);
+    }
+
+    #[test]
+    fn a_file_that_was_removed_has_the_id_of_its_mapping() {
+        let mut dsos = Dsos::default();
+        dsos.intern("/bin/a (deleted)", DsoKind::User, MappedFrom::BuildId(id(1, 20)), None);
+        let table = [entry(misc::CPUMODE_USER, id(1, 20), "/bin/a (deleted)")];
+        let mut warnings = Warnings::default();
+        apply_all(&mut dsos, &table, &[], &mut warnings);
+        let listed_as = Some("/bin/a (deleted)");
+        let mapped = Some(RecordedBy::Mmap);
+        assert_eq!(rows(&dsos), [("/bin/a", Some(id(1, 20)), mapped, listed_as)]);
         assert_eq!(kinds(warnings), []);
     }
 
