@@ -3,6 +3,8 @@
 //!
 //! Constraint: all of it are only candidates, whose build-ids decide.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +15,7 @@ use super::identity;
 use super::kernel::KernelPlaces;
 use super::local::{self, Places};
 use super::roots::foreign_roots;
+use super::still_mapped::still_mapped;
 
 /// A DSO whose files are looked for.
 pub struct SoughtDso<'a> {
@@ -40,13 +43,17 @@ pub struct Candidates {
     kernels: KernelPlaces,
     /// What recorded processes that still run have for their root, if another.
     roots: Vec<PathBuf>,
+    pids: Vec<u32>,
+    /// Files that they have mapped and whose names are gone, once these are asked for.
+    still_mapped: OnceCell<HashMap<PathBuf, Vec<PathBuf>>>,
 }
 
 impl Candidates {
     /// For a recording of processes `pids` under a kernel of this release.
     pub fn new(places: Places, release: Option<&str>, pids: Vec<u32>) -> Self {
         let kernels = KernelPlaces::new(Path::new("/"), release);
-        Self { places, kernels, roots: foreign_roots(pids) }
+        let roots = foreign_roots(pids.clone());
+        Self { places, kernels, roots, pids, still_mapped: OnceCell::new() }
     }
 
     /// Folders that are laid out by build-id.
@@ -73,6 +80,8 @@ impl Candidates {
                     let below_root = path.strip_prefix("/").unwrap_or(path);
                     paths.push(path.to_owned());
                     paths.extend(self.roots.iter().map(|root| root.join(below_root)));
+                    let mapped = self.still_mapped.get_or_init(|| still_mapped(self.pids.clone()));
+                    paths.extend(mapped.get(path).into_iter().flatten().cloned());
                 }
             }
         }

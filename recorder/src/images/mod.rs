@@ -18,5 +18,6 @@ pub mod local;
 pub mod named;
 mod roots;
 pub mod search;
+mod still_mapped;
 pub mod trusted;
 pub mod unpacked;

@@ -1,6 +1,7 @@
 //! The identity recorded is that of the file as mapped.
 
 use std::fs;
+use std::process::Command;
 
 use perftab_core::session::ProfileInfo;
 use perftab_perfdata::decode::SliceSource;
@@ -8,8 +9,10 @@ use perftab_perfdata::error::WarningKind;
 use perftab_perfdata::format::build_id::BuildId;
 use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::perftab_section;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::open::open_path;
 use perftab_tests::perf::until_it_ran;
+use perftab_tests::perftab_binary;
 
 use crate::record::recorder::{
     BUSY_ID, Recorder, RunningProcess, busy, busy_again, busy_without_id, is_installed, is_root,
@@ -78,6 +81,12 @@ fn b07_a_running_process_has_the_id_of_its_inode() {
     let ours: Vec<&str> = events.lines().filter(|line| line.contains("/busy")).collect();
     assert!(!ours.is_empty() && ours.iter().all(|line| !line.contains(OTHER_ID)), "{ours:?}");
     assert!(ours.iter().any(|line| line.contains(BUSY_ID)), "{ours:?}");
+    // While it runs it has its file, and names.
+    let mut report = Command::new(perftab_binary());
+    report.arg("report").arg(&recorder.file).env_remove("DEBUGINFOD_URLS");
+    let report = report.ended().expect("perftab runs");
+    let [printed, said] = [report.stdout, report.stderr].map(|it| String::from_utf8(it).unwrap());
+    assert!(printed.contains(" user_work ") && !said.contains("/busy"), "{printed}{said}");
     let kept = recorder.copies_by_perf();
     assert!(kept * 4 < recorded.samples(), "{kept} of {} keep copies", recorded.samples());
 }
