@@ -8,6 +8,8 @@ use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::perftab_section::OsRelease;
 use perftab_perfdata::format::write;
 
+use super::topology;
+
 /// CPUs that are online, ascending.
 pub fn online_cpus() -> Result<Vec<u32>> {
     let path = "/sys/devices/system/cpu/online";
@@ -66,6 +68,7 @@ pub fn features() -> Vec<(Feature, Vec<u8>)> {
     }
     if let Some((available, online)) = cpu_counts() {
         features.push(section(Feature::NRCPUS, |out| write::nrcpus(out, available, online)));
+        features.extend(topology::features(Path::new("/"), available));
     }
     if let Some(kib) = total_memory_kib() {
         features.push(section(Feature::TOTAL_MEM, |out| write::total_mem(out, kib)));

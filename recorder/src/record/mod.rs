@@ -57,6 +57,7 @@ mod sys;
 mod tally;
 mod target;
 mod tasks;
+mod topology;
 mod trigger;
 mod unwinding;
 mod users;

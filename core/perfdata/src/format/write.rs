@@ -114,6 +114,65 @@ pub fn nrcpus(out: &mut Vec<u8>, available: u32, online: u32) {
     put_u32(out, online);
 }
 
+/// Where a CPU is, by the kernel's numbers; -1 if it does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuPlace {
+    /// Of its package.
+    pub core: i32,
+    /// Of the machine.
+    pub package: i32,
+    /// Of its package.
+    pub die: i32,
+}
+
+/// CPUs as lists such as `0-3,7`, one for each thing that they share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuLists {
+    /// Of each package.
+    pub packages: Vec<String>,
+    /// Of each core.
+    pub cores: Vec<String>,
+    /// Of each die.
+    pub dies: Vec<String>,
+}
+
+/// Payload of CPU_TOPOLOGY (`write_cpu_topology` in `tools/perf/util/header.c`), with where each available CPU is. perf
+/// may leave out dies, but reads them from what pads a record of a stream.
+pub fn cpu_topology(out: &mut Vec<u8>, lists: &CpuLists, places: &[CpuPlace]) {
+    string_list(out, &lists.packages);
+    string_list(out, &lists.cores);
+    for place in places {
+        put_u32(out, place.core.cast_unsigned());
+        put_u32(out, place.package.cast_unsigned());
+    }
+    string_list(out, &lists.dies);
+    places.iter().for_each(|place| put_u32(out, place.die.cast_unsigned()));
+}
+
+/// Memory, and the CPUs that it is near to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryNode {
+    /// The kernel's.
+    pub number: u32,
+    /// All of it.
+    pub total_kib: u64,
+    /// What nobody used.
+    pub free_kib: u64,
+    /// A list such as `0-3,7`.
+    pub cpus: String,
+}
+
+/// Payload of NUMA_TOPOLOGY.
+pub fn numa_topology(out: &mut Vec<u8>, nodes: &[MemoryNode]) {
+    put_u32(out, nodes.len() as u32);
+    for node in nodes {
+        put_u32(out, node.number);
+        put_u64(out, node.total_kib);
+        put_u64(out, node.free_kib);
+        string(out, node.cpus.as_bytes());
+    }
+}
+
 /// Payload of TOTAL_MEM, in KiB.
 pub fn total_mem(out: &mut Vec<u8>, kib: u64) {
     put_u64(out, kib);

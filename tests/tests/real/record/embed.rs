@@ -72,7 +72,7 @@ fn parts_of_files_name_stacks_without_the_files() {
     assert_eq!(functions(&recorder, &["--no-local"], "/nested"), BTreeMap::new());
     let recorded = record("unwind,symbols");
     assert!(recorded.said.contains("it contains parts of "), "{}", recorded.said);
-    assert_eq!(recorder.samples_by_perf(), recorded.samples(), "perf reads it as before");
+    assert_eq!(recorder.samples_by_peers(), recorded.samples(), "perf reads it as before");
     let by_files = functions(&recorder, &[], "/nested");
     fs::remove_file(&program).unwrap();
     let by_parts = functions(&recorder, &["--no-local"], "/nested");

@@ -197,7 +197,7 @@ fn a_full_disk_leaves_a_complete_file() {
         let recorded = recorder.run(&[packing, "-g", "-F", rate, "--", program]);
         recorded.failed_with(1, &["No space left", "free some space"]);
         assert!(recorded.samples() > 100, "{}", recorded.said);
-        assert_eq!(recorder.samples_by_perf(), recorded.samples(), "{name}");
+        assert_eq!(recorder.samples_by_peers(), recorded.samples(), "{name}");
         let header = recorder.perf(&["report", "--header-only"]);
         assert!(header.contains("hostname :") && header.contains("cmdline :"), "{header}");
         assert!(recorder.perf(&["buildid-list"]).contains("/busy"));
@@ -222,20 +222,20 @@ fn a_killed_recorder_leaves_what_it_had() {
     let mut recording = recorder.start(&["-g", "-z", "-p", &process.pid()]);
     wait_for("packed samples", || data_size(&recorder.file) > 12_000);
     child_process::kill(&mut recording.0);
-    let samples = recorder.samples_by_perf();
+    let samples = recorder.samples_by_peers();
     assert!(samples > 0);
     assert_eq!(open_path(&recorder.file).unwrap().info().samples, samples);
     let mut recording = recorder.start(&["-g", "-p", &process.pid()]);
     wait_for("samples", || data_size(&recorder.file) > 20_000);
     child_process::kill(&mut recording.0);
-    let samples = recorder.samples_by_perf();
+    let samples = recorder.samples_by_peers();
     assert!(samples > 10);
     assert!(recorder.perf(&["script", "-F", "ip,sym"]).contains("user_work"));
     for (how, name) in [("-b", "injected-b"), ("--buildid-all", "injected-all")] {
         let injected = recorder.folder.join(name);
         recorder.perf(&["inject", how, "-o", injected.to_str().unwrap()]);
         let injected = Recorder { folder: TestFolder::new(), file: injected };
-        assert_eq!(injected.samples_by_perf(), samples, "perf inject {how}");
+        assert_eq!(injected.samples_by_peers(), samples, "perf inject {how}");
     }
 }
 

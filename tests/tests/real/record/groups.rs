@@ -55,6 +55,7 @@ fn groups_are_read_by_perf_as_by_us() {
         let ours = Command::new(perftab_binary());
         let ours = { ours }.args(["evlist", "-g"]).arg(&recorder.file).ended().unwrap();
         assert_eq!(String::from_utf8_lossy(&ours.stdout).trim(), groups);
+        assert!(recorder.samples_by_peers() > 0);
         let (ours, theirs) = (by_us(&recorder), by_perf(&recorder));
         let sampled: BTreeMap<_, _> =
             ours.into_iter().filter(|(_, (count, _))| *count > 0).collect();
@@ -88,6 +89,7 @@ fn what_bpf_programs_write_is_recorded() {
         return;
     }
     assert_eq!((wrote.code(), recorded.samples()), (Some(0), 3), "{}", recorded.said);
+    assert_eq!(recorder.samples_by_peers(), 3);
     let theirs = recorder.perf(&["script", "-F", "event,bpf-output"]);
     assert_eq!(theirs.matches("61 62 63 64 00 00 00 00").count(), 3, "{theirs}");
     let ours = Command::new(perftab_binary()).arg("script").arg(&recorder.file).ended().unwrap();

@@ -68,7 +68,7 @@ fn time_off_the_cpu_is_recorded_with_where_it_began() {
     assert!(began["total_samples"].as_u64().unwrap() >= WAITS, "{began}");
 
     if is_installed(test, "perf") {
-        assert_eq!(recorder.samples_by_perf(), recorded.samples());
+        assert_eq!(recorder.samples_by_peers(), recorded.samples());
         let stats = recorder.perf(&["report", "--stats"]);
         assert!(stats.contains("SWITCH events:"), "{stats}");
     }

@@ -57,7 +57,7 @@ fn each_part_is_whole_by_itself() {
         let said = said.trim_start_matches("perftab: ").split(' ').next().unwrap();
         let samples: u64 = said.replace(',', "").parse().unwrap();
         let part = Recorder { folder: TestFolder::new(), file: part };
-        assert_eq!(part.samples_by_perf(), samples, "{name}");
+        assert_eq!(part.samples_by_peers(), samples, "{name}");
         assert!(part.perf(&["buildid-list"]).contains(BUSY_ID), "{name}");
         let script = part.perf(&["script", "-F", "comm,pid,ip,sym", "--no-inline"]);
         let mut processes: Vec<&str> =
@@ -109,7 +109,7 @@ fn a_flight_recorder_writes_what_is_latest_when_it_is_asked() {
     let mut times = Vec::new();
     for file in [parts(&recorder)[0].clone(), recorder.file.clone()] {
         let file = Recorder { folder: TestFolder::new(), file };
-        let samples = file.samples_by_perf();
+        let samples = file.samples_by_peers();
         assert!((20..1000).contains(&samples), "{samples}: {}", recorded.said);
         let script = file.perf(&["script", "-F", "time,ip,sym", "--no-inline"]);
         assert!(script.contains("user_work"));
@@ -130,7 +130,7 @@ fn a_flight_recorder_writes_what_is_latest_when_it_is_asked() {
     let options = ["-z", "--overwrite", "--trigger=exit!=0", "--", "sh", "-c", script];
     let recorded = recorder.run(&[&options[..], &[program.to_str().unwrap()]].concat());
     assert_eq!(recorded.exit_code, Some(3), "{}", recorded.said);
-    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    assert_eq!(recorder.samples_by_peers(), recorded.samples());
 }
 
 /// When its samples began and ended, by perf.

@@ -11,7 +11,9 @@ use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::open::open_path;
 use perftab_tests::perftab_binary;
 
-use crate::record::recorder::{BUSY_ID, Recorder, RecorderOutput, busy, is_installed, is_root};
+use crate::record::recorder::{
+    BUSY_ID, Recorder, RecorderOutput, busy, hotspot_parser, is_installed, is_root,
+};
 
 #[test]
 fn perf_finds_every_sample_id_and_feature() {
@@ -25,7 +27,7 @@ fn perf_finds_every_sample_id_and_feature() {
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
 
     assert!(recorded.samples() > 100, "{}", recorded.said);
-    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    assert_eq!(recorder.samples_by_peers(), recorded.samples());
     let script = recorder.perf(&["script", "-F", "event,ip,sym", "--no-inline"]);
     let blocks = script.split("\n\n").filter(|block| !block.trim().is_empty()).count();
     assert_eq!(blocks as u64, recorded.samples());
@@ -49,6 +51,20 @@ fn perf_finds_every_sample_id_and_feature() {
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert!(header.contains(&format!("os release : {}", release.trim())), "{header}");
+    // Where CPUs and memory are.
+    perf_in(&recorder, &["record", "-q", "-e", "cpu-clock", "-o", "theirs", "true"]);
+    let places = |file: &str| {
+        let header = perf_in(&recorder, &["report", "--header-only", "-I", "-i", file]);
+        let is_place = |line: &&str| {
+            ["# sibling ", "# CPU ", "# node"].iter().any(|begin| line.starts_with(begin))
+        };
+        let told = header.lines().filter(is_place).filter(|line| !line.contains("cache info"));
+        let lasting = told.map(|line| line.split(", free").next().unwrap_or_default().to_owned());
+        lasting.collect::<Vec<_>>()
+    };
+    let (ours, theirs) = (places(recorder.file.to_str().unwrap()), places("theirs"));
+    assert_eq!(ours, theirs);
+    assert!(theirs.len() > 2, "{theirs:?}");
 }
 
 /// perf must not stumble over anything in the file, whatever it does with it: `perf inject` of 6.1
@@ -121,6 +137,7 @@ fn reads_it(recorder: &Recorder, program: &str, samples: u64) {
         assert!(stats.contains(&format!("SAMPLE events: {samples:>10}")), "{stats}");
         assert!(perf_in(recorder, &["script", "-i", &injected]).contains("user_work"));
     }
+    recorder.perf(&["c2c", "report", "--stdio"]);
     let diff = perf_in(recorder, &["diff", file, file]);
     let rows = diff.lines().filter(|line| line.contains('%') && !line.starts_with('#'));
     let rows: Vec<&str> = rows.collect();
@@ -162,7 +179,10 @@ fn a_stream_is_read_while_it_comes() {
     let stats = String::from_utf8_lossy(&output.stdout);
     assert!(stats.contains(&format!("SAMPLE events: {samples:>10}")), "{stats}");
     let recorder = Recorder { file: recorder.folder.join("stream"), ..recorder };
-    assert_eq!(blocks(&recorder.perf(&["script"])), samples);
+    assert_eq!(
+        (blocks(&recorder.perf(&["script"])), recorder.samples_by_peers()),
+        (samples, samples)
+    );
     assert!(recorder.perf(&["report", "--stdio", "-g", "none"]).contains("user_work"));
     assert!(recorder.perf(&["buildid-list"]).contains(BUSY_ID));
     let info = open_path(&recorder.file).unwrap().info();
@@ -226,7 +246,7 @@ fn reads_as_perf_does(recorder: &Recorder, samples: u64) {
 
     // Both unwind them: main, which has no frame pointer, called what it spends its time in.
     let by_perf = recorder.perf(&["script", "-F", "ip,sym", "--no-inline"]);
-    assert_eq!(blocks(&by_perf), samples);
+    assert_eq!((blocks(&by_perf), recorder.samples_by_peers()), (samples, samples));
     let report = ["report", "--json", "--no-inline"];
     let report = Command::new(perftab_binary()).args(report).arg(&recorder.file).ended().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
@@ -295,7 +315,7 @@ fn perf_finds_the_samples_of_several_events() {
     let command = ["--", program.to_str().unwrap(), "200"];
     let recorded = recorder.run(&[&options[..], &command].concat());
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
-    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    assert_eq!(recorder.samples_by_peers(), recorded.samples());
     let stats = recorder.perf(&["report", "--stats"]);
     for event in ["cpu-clock:u", "page-faults:u", "task-clock:u"] {
         assert!(stats.contains(&format!("{event} stats:")), "{event} has no samples:\n{stats}");
@@ -422,7 +442,7 @@ fn tracepoints_have_the_fields_that_perf_records() {
     let clock = ["-e", "cpu-clock/period=100000,name=clock/"];
     let recorded = recorder.run(&[&clock[..], &umask, &command].concat());
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
-    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    assert_eq!(recorder.samples_by_peers(), recorded.samples());
 
     // Numbers of processes differ.
     let fields = |program: &mut Command, file: &str| {
@@ -470,7 +490,7 @@ fn the_system_is_recorded_with_what_ran_before() {
     let before = crate::record::recorder::RunningProcess::program(&program, &[]);
     let recorded = recorder.run(&["-a", "-g", "--", program.to_str().unwrap(), "200"]);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
-    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    assert_eq!(recorder.samples_by_peers(), recorded.samples());
     // The one that ran before has a name, and its functions have theirs.
     let script = recorder.perf(&["script", "-F", "comm,pid,ip,sym", "--no-inline"]);
     let sample = script.split("\n\n").find(|block| {
@@ -527,9 +547,7 @@ fn the_kernels_id_and_functions_are_those_that_perf_knows() {
 
 #[test]
 fn hotspot_finds_every_sample() {
-    let parser = ["x86_64", "aarch64"]
-        .map(|arch| format!("/usr/lib/{arch}-linux-gnu/libexec/hotspot-perfparser"));
-    let Some(parser) = parser.iter().find(|path| fs::exists(path).unwrap_or(false)) else {
+    let Some(parser) = hotspot_parser() else {
         println!("SKIPPED: hotspot_finds_every_sample: hotspot-perfparser is not installed");
         return;
     };
@@ -537,22 +555,11 @@ fn hotspot_finds_every_sample() {
     let program = busy(&recorder.folder);
     let recorded = recorder.run(&["-g", "--", program.to_str().unwrap(), "300"]);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert_eq!(recorder.by_hotspot(), Some(recorded.samples()));
 
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new(parser);
-        command.arg("--input").arg(&recorder.file).args(arguments);
-        let output = command.current_dir(&*recorder.folder).ended().unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{errors}");
-        (output.stdout, errors)
-    };
-    let (stats, _) = run(&["--print-stats"]);
-    let stats = String::from_utf8_lossy(&stats);
-    let count = stats.lines().find_map(|line| line.strip_prefix("samples: ")).unwrap();
-    assert_eq!(count.parse(), Ok(recorded.samples()), "{stats}");
-    assert!(stats.contains("samples time violations: 0"), "{stats}");
-
-    let (converted, _) = run(&[]);
+    let mut command = Command::new(parser);
+    command.arg("--input").arg(&recorder.file).current_dir(&*recorder.folder);
+    let converted = command.ended().unwrap().stdout;
     assert!(converted.starts_with(b"QPERFSTREAM"), "not what hotspot reads");
     let has = |word: &str| converted.windows(word.len()).any(|window| window == word.as_bytes());
     assert!(has("user_work") && has("[kernel.kallsyms]"), "functions and kernel have names");
@@ -606,28 +613,17 @@ fn linux_perf_data_parses_every_record() {
 }
 
 #[test]
-fn samply_finds_every_sample() {
-    let Some(samply) = std::env::var_os("PERFTAB_SAMPLY") else {
-        println!("SKIPPED: samply_finds_every_sample: run cargo xtask test --peers");
+fn samply_knows_the_files_by_their_ids() {
+    if std::env::var_os("PERFTAB_SAMPLY").is_none() {
+        println!("SKIPPED: samply_knows_the_files_by_their_ids: run cargo xtask test --peers");
         return;
-    };
+    }
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
-    let recorded = recorder.run(&["-g", "--", program.to_str().unwrap(), "300"]);
+    let recorded = recorder.run(&["-g", "--", program.to_str().unwrap(), "100"]);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
-    let profile = recorder.folder.join("profile.json");
-    let status = Command::new(samply)
-        .args(["import", "--save-only", "-o"])
-        .args([&profile, &recorder.file])
-        .current_dir(&*recorder.folder)
-        .exit_status()
-        .unwrap();
-    assert!(status.success());
-    let profile: serde_json::Value = serde_json::from_slice(&fs::read(profile).unwrap()).unwrap();
-    let threads = profile["threads"].as_array().unwrap();
-    let samples: u64 =
-        threads.iter().map(|thread| thread["samples"]["length"].as_u64().unwrap()).sum();
-    assert_eq!(samples, recorded.samples());
+    assert_eq!(recorder.samples_by_peers(), recorded.samples());
+    let profile = recorder.samplys_profile().expect("a profile");
     let libs = profile["libs"].as_array().unwrap();
     assert!(libs.iter().any(|lib| lib["codeId"] == BUSY_ID), "{libs:?}");
 }

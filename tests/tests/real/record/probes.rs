@@ -118,6 +118,7 @@ fn every_call_of_a_function_and_of_a_static_probe_is_a_sample() {
     let expected = expected.map(|(name, count)| (name.to_owned(), count));
     assert_eq!(counts(&recorder), expected);
     assert_eq!(counts_by_perf(&recorder), expected);
+    assert_eq!(recorder.samples_by_peers(), recorded.samples());
     assert!(is_unprobed(&program));
     // Where it was, and who called.
     let ours = Command::new(perftab_binary())

@@ -125,12 +125,50 @@ impl Recorder {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Samples that perf finds.
-    pub fn samples_by_perf(&self) -> u64 {
+    /// Samples that perf finds; and hotspot and samply find as many, as far as they are there and can unpack them.
+    pub fn samples_by_peers(&self) -> u64 {
         let stats = self.perf(&["report", "--stats"]);
         let line = stats.lines().find(|line| line.contains("SAMPLE events:"));
         let count = line.and_then(|line| line.split(':').nth(1)?.split_whitespace().next());
-        count.map_or(0, |count| count.parse().expect("a number"))
+        let samples = count.map_or(0, |count| count.parse().expect("a number"));
+        if !stats.contains("COMPRESSED events:") {
+            for (peer, found) in [("hotspot", self.by_hotspot()), ("samply", self.by_samply())] {
+                assert!(
+                    found.is_none_or(|found| found == samples),
+                    "{peer}: {found:?}, not {samples}"
+                );
+            }
+        }
+        samples
+    }
+
+    /// Samples that hotspot's parser finds; `None` without it.
+    pub fn by_hotspot(&self) -> Option<u64> {
+        let parser = hotspot_parser()?;
+        let mut command = Command::new(parser);
+        command.arg("--input").arg(&self.file).arg("--print-stats").current_dir(&*self.folder);
+        let output = command.ended().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let stats = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(stats.contains("samples time violations: 0"), "{stats}");
+        let count = stats.lines().find_map(|line| line.strip_prefix("samples: "));
+        Some(count.expect(&stats).parse().expect("a number"))
+    }
+
+    /// What samply makes of it; `None` unless it was asked for.
+    pub fn samplys_profile(&self) -> Option<serde_json::Value> {
+        let samply = std::env::var_os("PERFTAB_SAMPLY")?;
+        let profile = self.folder.join("profile.json");
+        let mut command = Command::new(samply);
+        command.args(["import", "--save-only", "-o"]).args([&profile, &self.file]);
+        assert!(command.current_dir(&*self.folder).exit_status().expect("it runs").success());
+        serde_json::from_slice(&fs::read(profile).expect("a profile")).ok()
+    }
+
+    fn by_samply(&self) -> Option<u64> {
+        let profile = self.samplys_profile()?;
+        let threads = profile["threads"].as_array().expect("threads");
+        Some(threads.iter().filter_map(|thread| thread["samples"]["length"].as_u64()).sum())
     }
 
     /// Samples that have a copy of their stack, as perf finds them.
@@ -164,6 +202,14 @@ impl Recorder {
         let length = u64::from_le_bytes(footer[16..24].try_into().expect("8 bytes")) as usize;
         footer.starts_with(b"perftab section\0").then(|| rest[rest.len() - length..].to_vec())
     }
+}
+
+/// hotspot's parser, if it is installed.
+pub fn hotspot_parser() -> Option<String> {
+    ["x86_64", "aarch64"]
+        .map(|arch| format!("/usr/lib/{arch}-linux-gnu/libexec/hotspot-perfparser"))
+        .into_iter()
+        .find(|path| Path::new(path).exists())
 }
 
 /// What `data.size` in the header says; 0 if there is no file yet.

@@ -58,7 +58,7 @@ fn several_processes_are_recorded_until_all_have_ended() {
     }
     let recorded = recording.end();
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
-    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    assert_eq!(recorder.samples_by_peers(), recorded.samples());
     let script = recorder.perf(&["script", "-F", "pid,ip,sym"]);
     for process in &processes {
         assert!(script.contains(&process.pid()), "no sample of {}", process.pid());
@@ -162,7 +162,7 @@ fn ctrl_c_ends_a_recording_that_is_complete() {
     recording.signal("INT");
     let recorded = recording.end();
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
-    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    assert_eq!(recorder.samples_by_peers(), recorded.samples());
     assert!(recorder.perf(&["report", "--header-only"]).contains("hostname :"));
 }
 
@@ -243,7 +243,7 @@ fn a_cgroup_is_recorded_and_nothing_beside_it() {
     let recorded = recorder.run(&options);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     assert!(recorded.samples() > 0, "{}", recorded.said);
-    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    assert_eq!(recorder.samples_by_peers(), recorded.samples());
     let script = recorder.perf(&["script", "-F", "pid"]);
     let mut pids: Vec<&str> = script.split_whitespace().collect();
     pids.dedup();
