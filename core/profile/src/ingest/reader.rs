@@ -594,6 +594,11 @@ impl Reader {
         let symbol_files = std::mem::take(&mut self.features.symbol_files);
         let of_files = simpleperf_symbols::symbols(symbol_files, &profile.dsos);
         let mut warnings = std::mem::take(&mut self.warnings);
+        if profile.samples.is_empty() && warnings.has(WarningKind::Unfinished) {
+            warnings.add(WarningKind::Unfinished, None, || {
+                "The recording was cut off before any sample was written.".to_owned()
+            });
+        }
         self.identify(&mut profile, &embedded.files, &mut warnings);
         let mut symbols = embedded.symbols;
         symbols.extend(of_files);

@@ -69,6 +69,11 @@ impl Warnings {
         self.add_from(Source::Subject(subject), kind, offset, message);
     }
 
+    /// Whether anything was said of this kind.
+    pub(super) fn has(&self, kind: WarningKind) -> bool {
+        self.warnings.iter().any(|(_, warning)| warning.kind == kind)
+    }
+
     fn add_from(
         &mut self,
         source: Source,

@@ -218,6 +218,14 @@ fn a_killed_recorder_leaves_what_it_had() {
     }
     let recorder = Recorder::new();
     let process = RunningProcess::program(&busy(&recorder.folder), &[]);
+    // Nothing is sampled before it is asked for.
+    let options = ["-D", "-1", "-p", &process.pid()];
+    let mut recording = RunningProcess(recorder.command(&options).spawn().unwrap());
+    wait_for("its file", || fs::metadata(&recorder.file).is_ok_and(|file| file.len() > 0));
+    child_process::kill(&mut recording.0);
+    let warnings = open_path(&recorder.file).unwrap().info().warnings;
+    let is_said = |warning: &Warning| warning.message.contains("cut off before any sample");
+    assert!(warnings.iter().any(is_said), "{warnings:?}");
     // Packed, whose first second nobody could read if it did not say how.
     let mut recording = recorder.start(&["-g", "-z", "-p", &process.pid()]);
     wait_for("packed samples", || data_size(&recorder.file) > 12_000);
