@@ -1,6 +1,7 @@
 //! `--control fifo:CTL[,ACK]`: what others want of a recording while it runs, a line each, and `ack` once it is so.
 //!
-//! As perf's (`evlist__ctlfd_process` in `tools/perf/util/evlist.c`): enable, disable, ping, stop and snapshot. Both are
+//! As perf's (`evlist__ctlfd_process` in `tools/perf/util/evlist.c`): enable and disable, of all events or of one by its
+//! name, evlist, ping, stop and snapshot. Both are
 //! opened for reading and writing, so that whoever writes may come and go. Descriptors (`fd:`) are opened once more, by
 //! their place in /proc.
 
@@ -47,12 +48,14 @@ impl FromStr for ControlPlaces {
 }
 
 /// What is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Take samples.
-    Enable,
+    /// Take samples; of one event, if it is named.
+    Enable(Option<String>),
     /// Take none.
-    Disable,
+    Disable(Option<String>),
+    /// Say on standard error which events there are.
+    Evlist,
     /// Write what is kept, or go on in another file: as SIGUSR2.
     Snapshot,
     /// End the recording.
@@ -112,9 +115,18 @@ impl Control {
 }
 
 fn request(line: &[u8]) -> Option<Request> {
-    match line.trim_ascii() {
-        b"enable" => Some(Request::Enable),
-        b"disable" => Some(Request::Disable),
+    let line = line.trim_ascii();
+    let (word, event) = match line.iter().position(u8::is_ascii_whitespace) {
+        Some(end) if line.starts_with(b"enable ") || line.starts_with(b"disable ") => {
+            let event = String::from_utf8_lossy(line[end..].trim_ascii_start());
+            (&line[..end], Some(event.into_owned()))
+        }
+        _ => (line, None),
+    };
+    match word {
+        b"enable" => Some(Request::Enable(event)),
+        b"disable" => Some(Request::Disable(event)),
+        b"evlist" => Some(Request::Evlist),
         b"snapshot" => Some(Request::Snapshot),
         b"stop" => Some(Request::Stop),
         b"ping" => Some(Request::Ping),
@@ -122,7 +134,7 @@ fn request(line: &[u8]) -> Option<Request> {
         other => {
             let other = String::from_utf8_lossy(other);
             notice(format_args!(
-                "--control: '{}' is not known: there are enable, disable, snapshot, stop and ping",
+                "--control: '{}' is not known: there are enable and disable [EVENT], evlist, snapshot, stop and ping",
                 printable(&other)
             ));
             None
@@ -155,8 +167,10 @@ mod tests {
         assert_eq!(control.take(), []);
         writer.write_all(b"ping\nena").unwrap();
         assert_eq!(control.take(), [Request::Ping]);
-        writer.write_all(b"ble\n\nevlist\nstop\0disable\nsnapshot\n").unwrap();
-        let expected = [Request::Enable, Request::Stop, Request::Disable, Request::Snapshot];
+        writer.write_all(b"ble\n\nlist\nstop\0disable  cs:u \nevlist\nsnapshot\n").unwrap();
+        let of_one = Request::Disable(Some("cs:u".to_owned()));
+        let expected =
+            [Request::Enable(None), Request::Stop, of_one, Request::Evlist, Request::Snapshot];
         assert_eq!(control.take(), expected);
         writer.write_all(&[b'x'; 3 * LINE_MAX]).unwrap();
         writer.write_all(b"\nping\n").unwrap();

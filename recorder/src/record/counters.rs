@@ -167,6 +167,17 @@ impl Counters {
         self.of_samples().try_for_each(|fd| sys::enable(fd.as_fd()))
     }
 
+    /// Names of what is sampled, in the order in which they were opened.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.events.iter().map(|event| event.spec.name.as_str())
+    }
+
+    /// The counters of the event with this name.
+    pub fn of_event(&self, name: &str) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let its = self.events.iter().filter(move |event| event.spec.name == name);
+        its.flat_map(|event| event.fds.iter().map(AsFd::as_fd))
+    }
+
     /// Stops those that take samples; as [`Counters::disable`].
     pub fn disable_samples(&self) {
         for fd in self.of_samples() {

@@ -22,6 +22,7 @@ use super::kernel::{KERNEL_NAME, RunningKernel};
 use super::mapped_files::changed_since;
 use super::options::{BuildIdTable, CallChains, OffCpu, Plan};
 use super::output_options::OutputPlan;
+use super::packer::PackingLevel;
 use super::part::{Destination, Part};
 use super::recording_file::{EventHead, FileEnd, LeftOut, is_full};
 use super::recording_stream;
@@ -247,8 +248,10 @@ impl Session {
 }
 
 /// What comes before the records of a stream.
-pub(super) fn stream_head(counters: &Counters) -> Result<Vec<u8>> {
+pub(super) fn stream_head(counters: &Counters, packing: Option<PackingLevel>) -> Result<Vec<u8>> {
     let mut features = features_of_start(counters, Clock::now());
+    // How much smaller they will be, nobody knows yet. perf writes 1 as well.
+    features.extend(packing.map(|level| (Feature::COMPRESSED, level.feature(1))));
     let tracing_data = events::tracing_data(Path::new("/"), &counters.tracepoints())?;
     features.push((Feature::TRACING_DATA, tracing_data));
     features.retain(|(_, payload)| !payload.is_empty());

@@ -108,7 +108,7 @@ pub fn record(
     let _probes = Probes::make(Path::new("/"), &mut plan.events)?;
     let counters = Counters::open(&plan, None)?;
     counters.notices.iter().for_each(notice);
-    let head = stream_head(&counters)?;
+    let head = stream_head(&counters, None)?;
     let take = begin(recorded(&plan, &counters), signals.ender()?)?;
     let result = (|| {
         let to = Destination::Reader(RecordsReader::begin(take, head)?);
@@ -124,7 +124,7 @@ pub fn record(
 impl Session {
     /// Begins the stream anew.
     pub(super) fn begin_anew(&mut self, plan: &Plan) -> Result<()> {
-        let head = stream_head(&self.counters)?;
+        let head = stream_head(&self.counters, None)?;
         let nobody: Take = Box::new(|_| Ok(()));
         if let Destination::Reader(reader) = &mut self.part.to {
             let take = std::mem::replace(&mut reader.take, nobody);

@@ -84,7 +84,7 @@ pub struct RecordArgs {
     #[arg(short = 'D', long, value_name = "MS", allow_negative_numbers = true,
         value_parser = clap::value_parser!(i64).range(-1..))]
     pub delay: Option<i64>,
-    /// Obey fifo:CTL[,ACK]: enable, disable, snapshot, stop, ping
+    /// Obey fifo:CTL[,ACK]: enable, disable [EVENT], evlist, stop…
     #[arg(long, value_name = "WHERE")]
     pub control: Option<ControlPlaces>,
     /// Stop after this time: 10, 10s, 500ms, 2m

@@ -96,11 +96,6 @@ impl OutputPlan {
         if io::stdout().is_terminal() {
             bail!("-o -: standard output is a terminal; add | perftab report -, or name a file");
         }
-        if args.compression_level.is_some_and(|level| level > 0) {
-            bail!(
-                "-o -: a stream is not packed by -z; pipe it through zstd, which perftab reads too"
-            );
-        }
         if args.switch_output.is_some() || args.overwrite {
             bail!("-o -: a stream is one; name a file for --switch-output and --overwrite");
         }

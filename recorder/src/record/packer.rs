@@ -26,6 +26,15 @@ const WAITING_MAX: usize = 64 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackingLevel(pub i32);
 
+impl PackingLevel {
+    /// The payload of the feature COMPRESSED; the ratio says how many times smaller records become.
+    pub fn feature(self, ratio: u32) -> Vec<u8> {
+        let mut payload = Vec::new();
+        write::compressed_feature(&mut payload, self.0.cast_unsigned(), ratio, UNPACKED_MAX as u32);
+        payload
+    }
+}
+
 /// What comes back of what was brought.
 pub enum Packed {
     /// A COMPRESSED record.
@@ -149,10 +158,7 @@ impl Packer {
     pub fn feature(&self) -> Vec<u8> {
         let (unpacked, packed) = self.sizes;
         let ratio = (unpacked + packed / 2).checked_div(packed).unwrap_or(1);
-        let mut payload = Vec::new();
-        let ratio = u32::try_from(ratio).unwrap_or(u32::MAX);
-        write::compressed_feature(&mut payload, self.level.0 as u32, ratio, UNPACKED_MAX as u32);
-        payload
+        self.level.feature(u32::try_from(ratio).unwrap_or(u32::MAX))
     }
 }
 

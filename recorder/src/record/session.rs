@@ -1,6 +1,7 @@
 //! The recording while it runs: rings to file, until something ends it.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -34,10 +35,12 @@ use super::recording_stream::RecordingStream;
 use super::ring::Fill;
 use super::signals::{Signals, Usr2};
 use super::stack_sample::StackSamples;
+use super::sys;
 use super::tally::{self, Tally};
 use super::target::Target;
 use super::tasks::{self, RunningTasks};
 use super::unwinding::Unwinder;
+use crate::output::{notice, printable};
 
 /// Records are written at least this often, so that little is lost should we be killed.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -133,7 +136,8 @@ impl Session {
             }
             OutputPlan::Flight(..) => Destination::Memory(Memory::default()),
             OutputPlan::Stream => {
-                Destination::Stream(RecordingStream::begin(&stream_head(&counters)?)?)
+                let head = stream_head(&counters, plan.packing)?;
+                Destination::Stream(RecordingStream::begin(&head)?)
             }
         };
         Self::begin_to(to, counters, plan, loudness)
@@ -345,10 +349,15 @@ impl Session {
         let Some(control) = control else { return Ok(Obeyed::All) };
         for request in control.take() {
             match request {
-                Request::Enable => {
+                Request::Enable(None) => {
                     self.counters.enable_samples().context("the counters cannot be started")?;
                 }
-                Request::Disable => self.counters.disable_samples(),
+                Request::Disable(None) => self.counters.disable_samples(),
+                Request::Enable(Some(ref event)) => self.switch(event, sys::enable),
+                Request::Disable(Some(ref event)) => self.switch(event, sys::disable),
+                Request::Evlist => self.counters.names().for_each(|name| {
+                    notice(printable(name));
+                }),
                 Request::Snapshot => self.go_on(plan, Usr2::Came)?,
                 Request::Stop | Request::Ping => {}
             }
@@ -358,6 +367,18 @@ impl Session {
             }
         }
         Ok(Obeyed::All)
+    }
+
+    /// Starts or stops the counters of an event. What cannot be done is no reason to end the recording.
+    fn switch(&self, event: &str, how: impl Fn(BorrowedFd<'_>) -> io::Result<()>) {
+        let shown = printable(event);
+        match self.counters.of_event(event).map(how).reduce(Result::and) {
+            None => {
+                notice(format_args!("--control: {shown} is not recorded; evlist lists what is"))
+            }
+            Some(Err(error)) => notice(format_args!("--control: {shown}: {error}")),
+            Some(Ok(())) => {}
+        }
     }
 
     /// Begins another file, or writes what is kept, if there is reason.

@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use perftab_tests::child_process::{self, LimitedCommand};
+use perftab_tests::open::open_path;
 
 use crate::record::recorder::{Recorder, RunningProcess, busy, is_installed, is_root};
 
@@ -18,7 +19,8 @@ fn requests_while_it_records_are_done_and_acknowledged() {
     make.args(["ctl", "ack"]).current_dir(&*recorder.folder);
     assert!(make.exit_status().unwrap().success());
     let pid = process.pid();
-    let options = ["-e", "cpu-clock", "-F", "999", "-D", "-1", "--control", "fifo:ctl,ack"];
+    let events = "cpu-clock,task-clock";
+    let options = ["-e", events, "-F", "999", "-D", "-1", "--control", "fifo:ctl,ack"];
     let arguments = [&options[..], &["-p", &pid]].concat();
     let recording = RunningProcess(recorder.command(&arguments).spawn().unwrap());
     let mut done = Command::new("cat");
@@ -34,9 +36,14 @@ fn requests_while_it_records_are_done_and_acknowledged() {
     ask("ping");
     let begun = process.ticks();
     process.runs_for(20);
+    ask("evlist");
     ask("enable");
+    ask("disable task-clock");
     process.runs_for(20);
     ask("disable");
+    process.runs_for(20);
+    ask("enable task-clock");
+    ask("enable cycles-of-the-moon");
     process.runs_for(20);
     ask("stop");
     let ran = process.ticks() - begun;
@@ -44,7 +51,15 @@ fn requests_while_it_records_are_done_and_acknowledged() {
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     // A tick is ten milliseconds.
     let samples = recorded.samples();
-    assert!((100..ran * 8).contains(&samples), "{samples} in {ran}: {}", recorded.said);
+    assert!((200..ran * 8).contains(&samples), "{samples} in {ran}: {}", recorded.said);
+    let info = open_path(&recorder.file).unwrap().info();
+    let of_each: Vec<u64> = info.events.iter().map(|event| event.samples).collect();
+    assert!(of_each.len() == 2 && of_each.iter().all(|of_one| *of_one >= 100), "{of_each:?}");
+    let said = "perftab: cpu-clock\nperftab: task-clock\nperftab: --control: cycles-of-the-moon ";
+    assert!(recorded.said.contains(said), "{}", recorded.said);
+    if is_installed("requests_while_it_records_are_done_and_acknowledged", "perf") {
+        assert_eq!(recorder.samples_by_peers(), samples);
+    }
 }
 
 #[test]

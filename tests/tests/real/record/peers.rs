@@ -197,6 +197,24 @@ fn a_stream_is_read_while_it_comes() {
         .ended()
         .unwrap();
     assert!(String::from_utf8_lossy(&report.stdout).contains("user_work"), "{report:?}");
+
+    // The same packed: it says first how.
+    let script = "\"$0\" record -z -o - -e cpu-clock -g -F 1999 -- \"$1\" 100 >packed";
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .args([perftab_binary(), recorder.folder.join("busy")])
+        .current_dir(&*recorder.folder)
+        .ended()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let recorded = RecorderOutput { exit_code: output.status.code(), said };
+    let recorder = Recorder { file: recorder.folder.join("packed"), ..recorder };
+    let samples = recorded.samples();
+    assert!(samples > 50, "{}", recorded.said);
+    assert_eq!(blocks(&recorder.perf(&["script"])), samples);
+    assert!(recorder.perf(&["report", "--stdio", "-g", "none"]).contains("user_work"));
+    let info = open_path(&recorder.file).unwrap().info();
+    assert_eq!((info.samples, info.format.compression), (samples, "zstd"));
 }
 
 /// Registers and stacks are asked of the kernel as perf asks for them, so that whoever unwinds its recordings unwinds ours;
