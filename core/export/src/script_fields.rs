@@ -33,13 +33,15 @@ pub enum Column {
     Ip,
     /// Functions.
     Sym,
+    /// How far behind the beginning of its function an address is; beside the function.
+    Symoff,
     /// DSOs.
     Dso,
 }
 
 impl Column {
     /// All of them, in perf's order: what is asked for in another order is printed in this one.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Comm,
         Self::Pid,
         Self::Tid,
@@ -49,6 +51,7 @@ impl Column {
         Self::Event,
         Self::Ip,
         Self::Sym,
+        Self::Symoff,
         Self::Dso,
     ];
 
@@ -64,13 +67,14 @@ impl Column {
             Self::Event => "event",
             Self::Ip => "ip",
             Self::Sym => "sym",
+            Self::Symoff => "symoff",
             Self::Dso => "dso",
         }
     }
 
     /// Whether it says something of each word of a call chain.
     fn is_of_frames(self) -> bool {
-        matches!(self, Self::Ip | Self::Sym | Self::Dso)
+        matches!(self, Self::Ip | Self::Sym | Self::Symoff | Self::Dso)
     }
 }
 
@@ -79,6 +83,8 @@ impl Column {
 pub struct Layout {
     /// What is printed.
     pub columns: Vec<Column>,
+    /// Words of a call chain that are printed at most, the innermost first.
+    pub most_words: usize,
     /// How times are printed.
     pub times: Times,
     /// Whether call chains are printed.
@@ -109,15 +115,25 @@ impl Layout {
     }
 }
 
+/// What names come from: the profile, its functions, and how far behind the beginning of its symbol a frame is.
+pub struct Names<'a> {
+    /// The profile.
+    pub profile: &'a Profile,
+    /// Its functions.
+    pub symbols: &'a Symbols,
+    /// Where in its symbol a frame is.
+    pub offset: &'a dyn Fn(FrameId) -> Option<u64>,
+}
+
 /// Appends a sample. `unwound` is as in [`crate::script::write_sample`].
 pub fn write_fields(
-    profile: &Profile,
-    symbols: &Symbols,
+    names: &Names<'_>,
     sample: &WatchedSample<'_>,
     unwound: &[u64],
     layout: &Layout,
     text: &mut String,
 ) {
+    let profile = names.profile;
     let has_chains = profile
         .events
         .get(sample.event.index())
@@ -134,7 +150,7 @@ pub fn write_fields(
         }
         let mut frames = FramesOfWords::new(profile, sample, addresses.len());
         text.push(if below { '\n' } else { ' ' });
-        let shown = if below { usize::MAX } else { 1 };
+        let shown = if below { layout.most_words } else { 1 };
         let mut before: Option<u64> = None;
         for address in addresses.into_iter().take(shown) {
             let frame = frames.next();
@@ -144,7 +160,7 @@ pub fn write_fields(
                 before.is_some_and(|before| is_in_kernel(before) <= is_in_kernel(address));
             let word = Word { address, frame, found: frames.found, is_caller };
             before = Some(address);
-            write_word(profile, symbols, (&word, layout, below), text);
+            write_word(names, (&word, layout, below), text);
         }
     }
     text.push('\n');
@@ -212,12 +228,8 @@ struct Word {
     is_caller: bool,
 }
 
-fn write_word(
-    profile: &Profile,
-    symbols: &Symbols,
-    (word, layout, below): (&Word, &Layout, bool),
-    text: &mut String,
-) {
+fn write_word(names: &Names<'_>, (word, layout, below): (&Word, &Layout, bool), text: &mut String) {
+    let Names { profile, symbols, offset } = names;
     let frame = word.frame.map(|id| (id, profile.frames.get(id)));
     let dso = frame.map(|(_, frame)| profile.dsos.get(frame.dso));
     let dso = dso.filter(|dso| dso.kind != DsoKind::Unmapped);
@@ -233,12 +245,17 @@ fn write_word(
         None => UNKNOWN.into(),
     };
     let levels = frame.map_or(&[][..], |(id, _)| symbols.levels(id));
+    // As in perf: of what was inlined, too, it is that of the function around it.
+    let within = frame.filter(|_| layout.has(Column::Symoff) && !levels.is_empty());
+    let within = within.and_then(|(id, _)| offset(id));
+    let within = within.map(|within| within.saturating_add(u64::from(word.is_caller)));
     let mut line = |name: &str, mark: &str, place: &str| {
         if layout.has(Column::Ip) {
             let _ = write!(text, "{}{address:16x}", if below { "\t" } else { "" });
         }
         if layout.has(Column::Sym) {
             let _ = write!(text, " {mark}{name}");
+            let _ = within.map_or(Ok(()), |within| write!(text, "+{within:#x}"));
         }
         if layout.has(Column::Dso) {
             let _ = write!(text, " ({place})");

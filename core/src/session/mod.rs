@@ -54,7 +54,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use perftab_export::script::{self, Field};
-use perftab_export::script_fields::{self, Layout};
+use perftab_export::script_fields::{self, Layout, Names};
 use perftab_images::{CodeTable, Images, RecordedIdentities, is_jitdump};
 use perftab_names::{Ledger, MatchedSymbols, Symbols};
 use perftab_perfdata::error::{Warning, WarningKind};
@@ -144,7 +144,7 @@ pub struct Session {
     images: Option<Images>,
     /// DSOs of which the host knows that they were the same until their build-ids were read.
     vouched: Set<DsoId>,
-    /// Symbols that travelled in the recording, where there may be more frames for them.
+    /// Symbols that travelled in the recording.
     embedded: Vec<MatchedSymbols>,
     /// Files that travelled in the recording, until a host takes them.
     embedded_files: Vec<EmbeddedFile>,
@@ -311,9 +311,7 @@ impl Session {
             for &dso in matched.dsos() {
                 self.ledger.embedded(dso);
             }
-            if self.profile.stack_dumps > 0 || self.profile.branch_stacks > 0 {
-                self.embedded.push(matched);
-            }
+            self.embedded.push(matched);
         }
     }
 
@@ -366,7 +364,9 @@ impl Session {
         layout: &Layout,
         text: &mut String,
     ) {
-        script_fields::write_fields(&self.profile, &self.symbols, sample, unwound, layout, text);
+        let offset = |frame| Some(self.symbol_at(self.profile.frames.get(frame))?.1);
+        let names = Names { profile: &self.profile, symbols: &self.symbols, offset: &offset };
+        script_fields::write_fields(&names, sample, unwound, layout, text);
     }
 
     /// The function that a sample ended in; `None` if that has no name.

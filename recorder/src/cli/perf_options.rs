@@ -59,7 +59,7 @@ const COMMANDS: &[Options] = &[
     },
     Options {
         command: "top",
-        accepted: "-v --verbose --tui --force -w --column-widths= --asm-raw --source --ignore-vmlinux --objdump=",
+        accepted: "-v --verbose --tui --force -w= --column-widths= --asm-raw --source --ignore-vmlinux --objdump=",
         letters: &[],
         answers: &[
             (
@@ -84,7 +84,7 @@ const COMMANDS: &[Options] = &[
     },
     Options {
         command: "report",
-        accepted: "-q --quiet -f --force -v --verbose --stdio --stdio-color= --inline --demangle --ignore-vmlinux --source --asm-raw --skip-empty -w --column-widths=",
+        accepted: "-q --quiet -f --force -v --verbose --stdio --stdio-color= --inline --demangle --ignore-vmlinux --source --asm-raw --skip-empty -w= --column-widths=",
         letters: &[("comm", 'c'), ("cpu", 'C'), ("dso", 'd')],
         answers: &[
             ("--tui --gtk", "perftab view perf.data opens the viewer in a browser"),
@@ -99,7 +99,7 @@ const COMMANDS: &[Options] = &[
             ("-M --disassembler-style --objdump --prefix --prefix-strip", "use perftab annotate"),
         ],
         others: "--demangle-kernel --disable-order --full-source-path --group --group-sort-idx \
-                 --hierarchy --itrace --max-stack --percent-type --pretty --show-cpu-utilization \
+                 --itrace --max-stack --percent-type --pretty --show-cpu-utilization \
                  --show-on-off-events --show-ref-call-graph --socket-filter --stitch-lbr \
                  --switch-off --switch-on --time-quantum --latency --parallelism --addr2line \
                  --dso-filter --no-demangle --no-source --no-asm-raw",
@@ -134,7 +134,7 @@ const COMMANDS: &[Options] = &[
                  --call-ret-trace --call-trace --deltatime --no-demangle --demangle-kernel --dlarg \
                  --dlfilter --dump-unsorted-raw-trace --graph-function \
                  --guest-code --guestkallsyms --guestmodules --guestmount --guestvmlinux \
-                 --insn-trace --itrace --list-dlfilters --max-blocks --max-stack --per-event-dump \
+                 --insn-trace --itrace --list-dlfilters --max-blocks --per-event-dump \
                  --reltime --show-bpf-events --show-cgroup-events --show-kernel-path \
                  --show-mmap-events --show-namespace-events --show-on-off-events \
                  --show-round-events --show-switch-events --show-task-events \
@@ -230,7 +230,12 @@ pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
         for place in 2..arguments.len() {
             let is_call_graph = arguments[place] == "-g" || arguments[place] == "--call-graph";
             let value = arguments.get(place + 1).and_then(|value| value.to_str());
-            if is_call_graph && value.is_none_or(|value| CallGraph::parse(value).is_err()) {
+            // These are said to be elsewhere.
+            let is_known = |value: &str| {
+                let first = value.split(',').next().unwrap_or_default();
+                matches!(first, "flat" | "folded" | "branch") || CallGraph::parse(value).is_ok()
+            };
+            if is_call_graph && !value.is_some_and(is_known) {
                 arguments[place] = "--call-graph=graph".into();
             }
         }

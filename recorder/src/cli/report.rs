@@ -270,6 +270,16 @@ pub struct RowArgs {
     /// A column with the weight.
     #[arg(long, hide = true)]
     pub show_total_period: bool,
+    /// Rows below each other, by one key of `--sort` after the other.
+    #[arg(
+        long,
+        hide = true,
+        conflicts_with_all = [
+            "fields", "field_separator", "call_graph", "inverted", "branch_stack", "total_cycles",
+            "branch_history", "blocks"
+        ]
+    )]
+    pub hierarchy: bool,
     /// Between columns, which are not padded then.
     #[arg(short = 't', long, value_name = "TEXT", hide = true, allow_hyphen_values = true)]
     pub field_separator: Option<String>,

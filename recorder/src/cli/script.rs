@@ -12,7 +12,7 @@ pub struct ScriptArgs {
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Only comm,pid,tid,cpu,time,period,event,ip,sym,dso; +srcline,… adds
+    /// Only comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,…; +srcline adds
     #[arg(
         short = 'F',
         long,
@@ -30,6 +30,9 @@ pub struct ScriptArgs {
     /// Functions that samples ended in.
     #[command(flatten)]
     pub symbols: SymbolArgs,
+    /// Words of a call chain that are printed at most.
+    #[arg(long, value_name = "N", hide = true, default_value_t = usize::MAX, hide_default_value = true)]
+    pub max_stack: usize,
     /// Print no call chains.
     #[arg(short = 'G', long, hide = true)]
     pub hide_call_graph: bool,
@@ -155,15 +158,18 @@ fn script_fields(text: &str) -> Result<ScriptFields, String> {
         let known = Column::ALL.into_iter().find(|column| column.name() == name);
         match (known, word.starts_with('-')) {
             (Some(column), true) => columns.retain(|it| *it != column),
+            // It says more of functions.
+            (Some(Column::Symoff), false) => columns.extend([Column::Sym, Column::Symoff]),
             (Some(column), false) => columns.push(column),
-            // It is not printed in any case.
-            (None, true) if name == "symoff" => {}
             (None, _) => {
                 let columns: Vec<_> = Column::ALL.iter().map(|column| column.name()).collect();
                 let added: Vec<_> =
                     ScriptField::all().map(|it| format!("+{}", it.name())).collect();
                 let (columns, added) = (columns.join(","), added.join(","));
-                return Err(format!("there are {columns}, and to add by themselves {added}"));
+                return Err(format!(
+                    "there are {columns}, and to add by themselves {added}; perf script has others, and reads the \
+                     recordings of perftab"
+                ));
             }
         }
     }
@@ -188,6 +194,8 @@ mod tests {
         let [comm, tid, cpu, time, _, event, ..] = ScriptFields::USUAL;
         let left = these(&[comm, tid, cpu, time, event]);
         assert_eq!(script_fields("-period,-ip,-sym,-dso,-symoff"), left);
+        let within = these(&[Column::Ip, Column::Sym, Column::Symoff]);
+        assert_eq!(script_fields("ip,symoff"), within);
         for text in ["", "com", "+com", "addr", "hw:comm", "comm,,ip"] {
             assert!(script_fields(text).is_err(), "{text}");
         }

@@ -3,6 +3,7 @@
 mod branch_history;
 mod branches;
 mod call_graph;
+mod hierarchy;
 mod rows;
 mod scope;
 mod sort;
@@ -86,7 +87,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     filter::apply(&args.filters, &session, &mut query)?;
     let limit = args.limit.unwrap_or(usize::MAX);
     // Of rows that are not printed there may be any number before those that are.
-    let most = if RowScope::is_everything(&args.rows) { limit } else { usize::MAX };
+    let is_all = RowScope::is_everything(&args.rows) && !args.rows.hierarchy;
+    let most = if is_all { limit } else { usize::MAX };
     let others = other_events(&session, query.event);
     let mut results = Results::new();
     if (args.rows.header.header || args.rows.header.header_only) && !args.json {
@@ -106,8 +108,11 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     }
     let report = session.report(&query, sort.order, most);
     let scope = RowScope::new(&args.rows, sort.order, &report);
-    if let Some(breakdown) = &mut breakdown {
-        scope.limit(breakdown, limit)?;
+    match &mut breakdown {
+        // What is printed of its sums, they say themselves.
+        Some(breakdown) if args.rows.hierarchy && !args.json => scope.limit_names(breakdown)?,
+        Some(breakdown) => scope.limit(breakdown, limit)?,
+        None => {}
     }
     if args.json {
         let breakdown = breakdown.as_ref();
@@ -129,6 +134,9 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             call_graph::write(&mut results, &mut session, &query, tree, &scope, limit)?;
         } else if let Some(breakdown) = &breakdown {
             match &sort.columns {
+                _ if args.rows.hierarchy => {
+                    hierarchy::write(&mut results, breakdown, &scope, &sort.more, limit)?;
+                }
                 Some(columns) => {
                     let separator = args.rows.field_separator.as_deref();
                     rows::write_columns(&mut results, breakdown, &scope, columns, separator)?;

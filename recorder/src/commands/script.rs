@@ -48,6 +48,9 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
             ScriptFields::These(these) => columns = Some(these.clone()),
         }
     }
+    if args.max_stack != usize::MAX && columns.is_none() {
+        columns = Some(ScriptFields::USUAL.to_vec());
+    }
     let layout = columns.map(|columns| layout(args, columns));
     if layout.is_some() && !(fields.is_empty() && of_branches.is_empty()) {
         bail!("fields that are added to a whole block do not go together with chosen ones");
@@ -88,6 +91,7 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
 fn layout(args: &ScriptArgs, columns: Vec<Column>) -> Layout {
     Layout {
         columns,
+        most_words: args.max_stack,
         times: if args.ns { TimeDigits::Nanoseconds } else { TimeDigits::Microseconds },
         chains: if args.hide_call_graph { Chains::Innermost } else { Chains::Whole },
     }

@@ -234,6 +234,50 @@ impl RecordedProgram {
             assert_eq!(ours, perfs, "{options:?}");
         }
         assert_eq!(ours.len(), perfs.len());
+        // Where in a function of the program an address is, and no more than three words of a chain.
+        let options =
+            ["script", "--no-inline", "--max-stack", "3", "-F", "ip,sym,symoff,dso", "-i"];
+        let mut perf = Command::new("perf");
+        let perfs = self.printed(perf.args(options).arg(&self.recording));
+        let ours = self.printed(perftab_at(&self.folder, &options).arg(&self.recording));
+        let is_of_program = |line: &str| line.contains(" work+") || line.contains(" descend+");
+        let (mut compared, pairs) = (0, ours.iter().zip(&perfs));
+        for (ours, perfs) in
+            pairs.filter(|(ours, perfs)| is_of_program(ours) || is_of_program(perfs))
+        {
+            assert_eq!(ours, perfs, "{options:?}");
+            compared += 1;
+        }
+        assert!(compared > 10, "{ours:?}");
+        assert_eq!(ours.len(), perfs.len());
+    }
+
+    /// Rows below each other: those of threads, of DSOs in them, of functions in these; all of perf's added up.
+    fn has_perfs_hierarchy(&self) {
+        let mut perfs = Rows::new();
+        for (texts, (samples, _)) in self.perf_rows(&[], &["comm", "dso", "sym"]) {
+            for end in 1..=texts.len() {
+                add(&mut perfs, texts[..end].to_vec(), samples, 0);
+            }
+        }
+        let asked = ["report", "--hierarchy", "-n", "-q", "--no-inline", "-i"];
+        let (mut ours, mut path) = (Rows::new(), Vec::new());
+        for line in self.printed(perftab_at(&self.folder, &asked).arg(&self.recording)) {
+            // share, samples, three blanks, two blanks a level, name
+            let (_, rest) = line.split_once('%').expect("a share");
+            let (count, rest) = rest.trim_start().split_once("   ").expect("a count");
+            let name = rest.trim_start();
+            path.truncate((rest.len() - name.len()) / 2);
+            path.push(match (path.len(), name) {
+                (2, "[no mapping]") => NO_NAME.to_owned(),
+                (2, name) => named(name).to_owned(),
+                (_, "[no mapping]") => "[unknown]".to_owned(),
+                (_, name) => name.to_owned(),
+            });
+            let count = count.replace(',', "").parse().expect("a number");
+            add(&mut ours, path.clone(), count, 0);
+        }
+        assert_same(&ours, &perfs, &asked);
     }
 
     /// Events of the recording and of this machine, and what the recording says of itself.
@@ -523,6 +567,7 @@ fn ways_to_a_function_are_those_of_perf() {
     }
     recorded.has_perfs_call_tree();
     recorded.prints_perfs_fields();
+    recorded.has_perfs_hierarchy();
     recorded.knows_perfs_events_and_header();
 }
 

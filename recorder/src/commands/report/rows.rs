@@ -197,7 +197,7 @@ impl Columns {
     }
 }
 
-fn title(key: Key) -> &'static str {
+pub fn title(key: Key) -> &'static str {
     match key {
         Key::Comm => "Thread",
         Key::Pid => "PID",
@@ -229,7 +229,8 @@ fn access_title(key: AccessKey) -> &'static str {
     }
 }
 
-fn text(cell: &Cell) -> String {
+/// A cell as it is printed.
+pub fn text(cell: &Cell) -> String {
     match cell {
         Cell::Number(_, number) => number.to_string(),
         Cell::Address(_, address) => format!("{address:#x}"),

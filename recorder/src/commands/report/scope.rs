@@ -53,8 +53,21 @@ impl<'a> RowScope<'a> {
         weight as f64 >= self.least / 100.0 * self.whole
     }
 
+    /// Whether so much of what ended somewhere is printed.
+    pub fn takes_own(&self, own: u64) -> bool {
+        own as f64 >= self.least / 100.0 * self.whole
+    }
+
     /// Leaves those rows in a table that are printed.
     pub fn limit(&self, breakdown: &mut Breakdown, limit: usize) -> anyhow::Result<()> {
+        self.limit_names(breakdown)?;
+        breakdown.rows.retain(|row| self.takes_weight(row.self_weight, row.total));
+        breakdown.rows.truncate(limit);
+        Ok(())
+    }
+
+    /// Leaves those rows in a table that are of functions which are printed.
+    pub fn limit_names(&self, breakdown: &mut Breakdown) -> anyhow::Result<()> {
         let is_of_functions = breakdown.keys.contains(&Key::Function);
         let RowArgs { symbols, symbol_filter, hide_unresolved, .. } = self.args;
         if !is_of_functions
@@ -69,9 +82,7 @@ impl<'a> RowScope<'a> {
                 _ => None,
             });
             name.is_none_or(|name| self.takes_name(name))
-                && self.takes_weight(row.self_weight, row.total)
         });
-        breakdown.rows.truncate(limit);
         Ok(())
     }
 

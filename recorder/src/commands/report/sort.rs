@@ -85,8 +85,13 @@ impl Sort {
         if args.mem_mode && rows.is_empty() {
             rows.extend(OF_ACCESSES);
         }
+        // As in perf, which begins with threads.
+        if args.rows.hierarchy && rows.is_empty() {
+            rows.extend([Key::Comm, Key::Dso, Key::Function]);
+        }
         // A function is one of its DSO in any case.
         if !args.mem_mode
+            && !args.rows.hierarchy
             && columns.is_none()
             && rows.contains(&Key::Function)
             && rows.iter().all(|key| matches!(key, Key::Function | Key::Dso))
