@@ -12,6 +12,7 @@ pub use perftab_images::{
     is_perf_map, stamped_kallsyms, without_parameters,
 };
 pub use perftab_names::{FileId, FunctionId, Status};
+pub use perftab_perfdata::decode::attr::Attr;
 pub use perftab_perfdata::decode::data_source::AccessPart;
 pub use perftab_profile::{
     ContentHash, Dso, DsoId, DsoKind, EventGroup, Identity, MappedBy, RecordedBy,

@@ -159,6 +159,12 @@ pub struct EvlistArgs {
     /// Events of a group on one line, as {a,b}
     #[arg(short, long)]
     pub group: bool,
+    /// What was asked of the kernel for each
+    #[arg(short = 'v', long = "verbose", conflicts_with = "group")]
+    pub details: bool,
+    /// How often samples of each are taken
+    #[arg(short = 'F', long, conflicts_with = "group")]
+    pub freq: bool,
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,

@@ -1,5 +1,6 @@
 //! What is counted, and in which unit.
 
+use perftab_perfdata::decode::attr::Attr;
 use perftab_perfdata::sorting::sort;
 use serde::Serialize;
 
@@ -18,6 +19,8 @@ pub struct Event {
     pub weight: u64,
     /// Whether its samples were to have call chains.
     pub call_chains: CallChains,
+    /// What was asked of the kernel; `None` where nothing says so, as in a link.
+    pub attr: Option<Attr>,
 }
 
 /// Whether an event's samples were to have call chains, as the recorder was told; any one may be empty all the

@@ -160,7 +160,7 @@ const COMMANDS: &[Options] = &[
         accepted: "-q --quiet -f --force",
         letters: &[],
         answers: &[],
-        others: "-F --freq -v --verbose --trace-fields",
+        others: "--trace-fields",
         instead: "perf evlist has it, and reads the recordings of perftab",
     },
     Options {

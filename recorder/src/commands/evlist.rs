@@ -1,4 +1,7 @@
-//! `perftab evlist`: the names of the events of a recording, one a line, or with `-g` one group.
+//! `perftab evlist`: the names of the events of a recording, one a line, or with `-g` one group; with `-v` and `-F` what was
+//! asked of the kernel.
+
+mod attr;
 
 use std::io::Write;
 
@@ -12,6 +15,18 @@ use crate::output::{Outcome, Results, printable};
 pub fn run(args: &EvlistArgs) -> anyhow::Result<Outcome> {
     let session = read(&args.input)?;
     let (mut results, info) = (Results::new(), session.info());
+    if args.details || args.freq {
+        for event in &session.profile().events {
+            let Some(attr) = event.attr else { continue };
+            let asked = match args.details {
+                true => attr::details(&attr),
+                false => attr::rate(&attr),
+            };
+            writeln!(results, "{}: {asked}", printable(&event.name))?;
+        }
+        results.flush()?;
+        return Ok(finish(&session));
+    }
     let names: Vec<&str> = info.events.iter().map(|event| event.name.as_str()).collect();
     let mut at = 0;
     while let Some(name) = names.get(at) {

@@ -287,6 +287,17 @@ impl RecordedProgram {
         let recording = self.recording.to_str().expect("UTF-8");
         let events = ["evlist", "-i", recording];
         assert_eq!(perftab(&events), perf(&events));
+        let rates = ["evlist", "-F", "-i", recording];
+        assert_eq!(perftab(&rates), perf(&rates));
+        // Later versions of perf say of numbers what they are called, and also what is zero.
+        let asked = ["evlist", "-v", "-i", recording];
+        let values = |lines: Vec<String>| -> Vec<BTreeSet<String>> {
+            let value = |field: &str| field.split(" (").next().unwrap_or_default().to_owned();
+            let all = |line: &String| line.split(", ").map(value).collect::<BTreeSet<String>>();
+            let all = lines.iter().map(all);
+            all.map(|all| all.into_iter().filter(|it| !it.ends_with(": 0")).collect()).collect()
+        };
+        assert_eq!(values(perftab(&asked)), values(perf(&asked)));
         let header = ["report", "--header-only", "--stdio", "-i", recording];
         let perfs = perf(&header);
         let ours = perftab(&header);

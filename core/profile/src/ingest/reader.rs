@@ -516,6 +516,9 @@ impl Reader {
             event.name = name;
             event.call_chains = call_chains;
         }
+        for (event, attr) in profile.events.iter_mut().zip(self.events.attrs()) {
+            event.attr = Some(*attr);
+        }
         profile.funnel = Some(self.funnel(profile.lost));
         off_cpu.finish(profile);
         profile.wall_clock = WallClockTime::of(&profile.events);
