@@ -49,6 +49,8 @@ pub enum PseudoFrame {
     NoRegisters,
     /// What is outside of it was found by the frame pointer, and may be wrong.
     Guessed,
+    /// Outermost: a probe of a function's return has taken the place of what it returns to.
+    ReturnProbe,
 }
 
 const OFF_CPU: &str = "[off-CPU]";
@@ -83,6 +85,7 @@ impl PseudoFrame {
             Self::NoCaller => (5, 0),
             Self::NoRegisters => (6, 0),
             Self::Guessed => (7, 0),
+            Self::ReturnProbe => (8, 0),
         };
         u64::from(of) << WHAT_BITS | what
     }
@@ -99,6 +102,7 @@ impl PseudoFrame {
             5 => Self::NoCaller,
             6 => Self::NoRegisters,
             7 => Self::Guessed,
+            8 => Self::ReturnProbe,
             _ => return None,
         })
     }
@@ -127,6 +131,7 @@ impl PseudoFrame {
             Self::NoCaller => "stopped: the copied stack contradicts the files".to_owned(),
             Self::NoRegisters => "not unwound: 32-bit program, or no registers".to_owned(),
             Self::Guessed => "callers guessed by frame pointer".to_owned(),
+            Self::ReturnProbe => "stopped: a uretprobe hides the caller".to_owned(),
         }
     }
 }
@@ -147,11 +152,12 @@ mod tests {
             PseudoFrame::NoCaller,
             PseudoFrame::NoRegisters,
             PseudoFrame::Guessed,
+            PseudoFrame::ReturnProbe,
         ];
         for frame in all {
             assert_eq!(PseudoFrame::of_number(frame.number()), Some(frame));
         }
-        assert_eq!(PseudoFrame::of_number(8), None);
+        assert_eq!(PseudoFrame::of_number(9), None);
         assert_eq!(PseudoFrame::of_number(u64::MAX), None);
     }
 }

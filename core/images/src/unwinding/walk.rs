@@ -5,6 +5,10 @@ use super::row::{Caller, CodeState, NoCaller, Row, StackCopy};
 
 /// Frames that a stack may have beside one for each eight bytes of its copy, which is what a call takes.
 const SPARE_FRAMES: usize = 8;
+/// What a function returns to whose return is probed (uretprobe), by which its caller is found no more: the last page of
+/// user space (`xol_add_vma` in kernel/events/uprobes.c, Linux 6.12), of 47 and 56 bits on x86-64, of 39 and 48 on arm64.
+const RETURN_PROBES: [u64; 4] =
+    [0x7fff_ffff_e000, 0xff_ffff_ffff_e000, 0x7f_ffff_f000, 0xffff_ffff_f000];
 /// Signals that may have interrupted one another.
 const MAX_SIGNALS: u32 = 64;
 
@@ -45,6 +49,8 @@ pub enum WalkEnd<P> {
     NoTables(P),
     /// In code that its file does not tell of.
     NotCovered(P),
+    /// Where a probe of a function's return has taken the place of what it returns to.
+    ReturnProbe,
     /// At an address in no mapping, or where the copy contradicts the files.
     Lost,
 }
@@ -95,6 +101,9 @@ impl Walk {
     pub fn go<C: WalkedCode>(&mut self, code: &mut C, copy: &StackCopy<'_>) -> WalkEnd<C::Place> {
         while self.frames < self.most {
             let next = self.registers.instruction_pointer();
+            if next.is_multiple_of(4096) && RETURN_PROBES.contains(&next) && self.frames > 0 {
+                return WalkEnd::ReturnProbe;
+            }
             let Some(place) = code.enter(self.lookup, next) else { return WalkEnd::Lost };
             self.frames += 1;
             let before = self.registers.stack_pointer();

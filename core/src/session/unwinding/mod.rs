@@ -49,6 +49,8 @@ enum StackEnd {
     NoTables(DsoId),
     /// In code of a DSO that its file does not tell of.
     NotCovered(DsoId),
+    /// Where a probe of a function's return hides its caller.
+    ReturnProbe,
     /// At an address in no mapping, or where the copy contradicts the files.
     Lost,
     /// At once: the program has 32 bits, or its registers were not recorded.
@@ -181,6 +183,7 @@ impl StackEnd {
             Self::Truncated => PseudoFrame::Truncated { copied },
             Self::NoTables(dso) => PseudoFrame::NoUnwindTables(dso),
             Self::NotCovered(dso) => PseudoFrame::NotCovered(dso),
+            Self::ReturnProbe => PseudoFrame::ReturnProbe,
             Self::Lost => PseudoFrame::NoCaller,
             Self::NoRegisters => PseudoFrame::NoRegisters,
         })
@@ -190,7 +193,9 @@ impl StackEnd {
     fn waits_for(self) -> Option<DsoId> {
         match self {
             Self::NoTables(dso) | Self::NotCovered(dso) => Some(dso),
-            Self::Root | Self::Truncated | Self::Lost | Self::NoRegisters => None,
+            Self::Root | Self::Truncated | Self::ReturnProbe | Self::Lost | Self::NoRegisters => {
+                None
+            }
         }
     }
 }

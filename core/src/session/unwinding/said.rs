@@ -89,6 +89,9 @@ fn stopped(profile: &Profile, rows: &[UnwoundRow]) -> Option<Warning> {
             StackEnd::NotCovered(dso) => {
                 format!("in code of {} that its unwind tables leave out", name(dso))
             }
+            StackEnd::ReturnProbe => {
+                "where a uretprobe has taken the place of what a function returns to".to_owned()
+            }
             StackEnd::NoRegisters => "of 32-bit programs or without registers".to_owned(),
             StackEnd::Lost | StackEnd::Root | StackEnd::Truncated => {
                 "where the copy contradicts the files".to_owned()

@@ -302,6 +302,7 @@ impl Passage<'_> {
             let (at, end) = match end {
                 WalkEnd::Root => break StackEnd::Root,
                 WalkEnd::Truncated => break StackEnd::Truncated,
+                WalkEnd::ReturnProbe => break StackEnd::ReturnProbe,
                 WalkEnd::Lost => break StackEnd::Lost,
                 WalkEnd::NoTables(at) => (dso(at), StackEnd::NoTables(dso(at))),
                 WalkEnd::NotCovered(at) => (dso(at), StackEnd::NotCovered(dso(at))),

@@ -75,6 +75,12 @@ impl Records {
         }
     }
 
+    /// What is kept of a copy that was walked as far as anybody can.
+    fn cut(&self, walk: &Walk, copy: &StackCopy<'_>) -> Written {
+        let passed = walk.registers().stack_pointer().saturating_sub(copy.start);
+        Written::Cut(self.of_made_code.max(usize::try_from(passed).unwrap_or(usize::MAX)))
+    }
+
     /// Whether mappings may be missing from here on.
     fn is_gap(&self, header: RecordHeader, record: &[u8]) -> bool {
         let id = record.get(8..16).and_then(|id| id.first_chunk()).copied().map(u64::from_ne_bytes);
@@ -275,14 +281,13 @@ impl Rounds {
                 (WalkEnd::Root, _) => Reached::Root,
                 // Whoever reads the copy comes no further.
                 (WalkEnd::Truncated, CopyExtent::AllAskedFor) => Reached::EndOfCopy,
+                // Whoever reads the copy comes as far, and may guess how it goes on.
                 (WalkEnd::NoTables(Place { file: None, .. }), _)
                     if space.made_code == MadeCode::WithoutRules =>
                 {
-                    // Whoever reads the copy comes as far, and may guess how it goes on.
-                    let passed = walk.registers().stack_pointer().saturating_sub(copy.start);
-                    let passed = usize::try_from(passed).unwrap_or(usize::MAX);
-                    return Some(Written::Cut(records.of_made_code.max(passed)));
+                    return Some(records.cut(&walk, &copy));
                 }
+                (WalkEnd::ReturnProbe, _) => return Some(records.cut(&walk, &copy)),
                 _ => return None,
             };
             let (from, to) = (from as u32, passage.callers.len() as u32);

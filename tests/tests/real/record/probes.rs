@@ -155,6 +155,36 @@ fn every_call_of_a_function_and_of_a_static_probe_is_a_sample() {
     assert_eq!(names, ["sdt_mill:grind", "sdt_mill:rest"]);
 }
 
+const RECURSIVE: &str = r#"
+volatile unsigned long sink;
+__attribute__((noinline, noclone)) int down(int n) {
+  int below = n ? down(n - 1) + 1 : 0;
+  sink += below;
+  return below;
+}
+int main(void) { return down(3) - 3; }
+"#;
+
+/// The kernel has put its own address into the place of what each of them returns to.
+#[test]
+fn a_probed_return_hides_its_caller_and_that_is_said() {
+    let test = "a_probed_return_hides_its_caller_and_that_is_said";
+    if !is_possible(test) {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = compile(&recorder.folder, "recursive", BUSY_ID, RECURSIVE);
+    let event = format!("uretprobe:{}:down", program.display());
+    let how = ["-e", &event, "--call-graph", "dwarf", "--", program.to_str().unwrap()];
+    let recorded = recorder.run(&how);
+    assert_eq!((recorded.exit_code, recorded.samples()), (Some(0), 4), "{}", recorded.said);
+    let mut report = Command::new(perftab_binary());
+    report.arg("report").arg(&recorder.file).env_remove("DEBUGINFOD_URLS");
+    let said = String::from_utf8(report.ended().unwrap().stderr).unwrap();
+    let expected = "3 where a uretprobe has taken the place of what a function returns to.";
+    assert!(said.contains(expected) && !said.contains("contradicts"), "{said}");
+}
+
 /// perf finds the same probes of a library by way of its own list of them.
 #[test]
 fn probes_of_libraries_are_found_through_the_command() {
