@@ -55,14 +55,15 @@ fn groups_are_read_by_perf_as_by_us() {
         let ours = Command::new(perftab_binary());
         let ours = { ours }.args(["evlist", "-g"]).arg(&recorder.file).ended().unwrap();
         assert_eq!(String::from_utf8_lossy(&ours.stdout).trim(), groups);
-        assert!(recorder.samples_by_peers() > 0);
+        let samples = recorder.samples_by_peers();
+        assert!(samples > 0);
         let (ours, theirs) = (by_us(&recorder), by_perf(&recorder));
         let sampled: BTreeMap<_, _> =
             ours.into_iter().filter(|(_, (count, _))| *count > 0).collect();
         assert_eq!(sampled, theirs, "{events}");
         assert!(theirs.len() > 1, "{events}: {theirs:?}");
         // Stacks were walked, and chains limited as perf limits them.
-        assert!(recorder.copies_by_perf() * 4 < recorder.samples_by_perf(), "{}", recorded.said);
+        assert!(recorder.copies_by_perf() * 4 < samples, "{}", recorded.said);
         let attrs = recorder.perf(&["evlist", "-v"]);
         assert_eq!(attrs.contains("sample_max_stack: 9"), chains == "fp,9", "{attrs}");
         let header = recorder.perf(&["report", "--header-only"]);
