@@ -70,7 +70,7 @@ pub struct Tally {
     // Keyed by the record from the id on: one look-up of bytes per mapping, parsed at the end.
     mapped: HashSet<Box<[u8]>>,
     // The same for files without an id, from device and inode on.
-    without_id: HashSet<Box<[u8]>>,
+    without_id: HashMap<Box<[u8]>, u64>,
     new_without_id: Vec<FileWithoutId>,
     /// Those of processes that were not sampled yet, with the time when they were mapped.
     unsampled: HashMap<u32, HashMap<Box<[u8]>, u64>>,
@@ -274,18 +274,22 @@ impl Tally {
             if !self.mapped.contains(key) {
                 self.mapped.insert(key.into());
             }
-        } else if misc & misc::CPUMODE_MASK == misc::CPUMODE_USER
-            && name.starts_with(b"/")
-            && !self.without_id.contains(key)
-        {
+        } else if misc & misc::CPUMODE_MASK == misc::CPUMODE_USER && name.starts_with(b"/") {
             let time = self.trailer.and_then(|trailer| trailer.time_of(record)).unwrap_or(0);
+            if self.without_id.get(key).is_some_and(|told| *told <= time) {
+                return;
+            }
             let pid = u32_at(record, MMAP2_PID).unwrap_or(0);
             // Of a whole system, most processes are in no sample, and their files would be read for nothing.
             let is_known = self.unsampled.contains_key(&pid);
             if self.sampled.contains(&pid) || !is_known && self.unsampled.len() >= UNSAMPLED_MAX {
                 self.ask_for_id(key.into(), time);
             } else {
-                self.unsampled.entry(pid).or_default().entry(key.into()).or_insert(time);
+                let files = self.unsampled.entry(pid).or_default();
+                files
+                    .entry(key.into())
+                    .and_modify(|first| *first = time.min(*first))
+                    .or_insert(time);
             }
         }
     }
@@ -293,7 +297,9 @@ impl Tally {
     /// A file is to be looked at, as samples may have hit it.
     fn ask_for_id(&mut self, key: Box<[u8]>, time: u64) {
         let file = file_without_id(&key, time);
-        if self.without_id.insert(key) {
+        // Each time that is earlier than the others counts: what was written to since is another file.
+        if self.without_id.get(&key).is_none_or(|told| time < *told) {
+            self.without_id.insert(key, time);
             self.new_without_id.extend(file);
         }
     }
@@ -493,7 +499,7 @@ mod tests {
     #[test]
     fn files_without_ids_are_told_of_once_their_process_is_sampled() {
         let trailer = SampleIdTrailer::of_sample_type(BITS);
-        let map = |pid: u32, inode: u64| {
+        let map_at = |pid: u32, inode: u64, time: u64| {
             let file = MappedFile::Inode { major: 8, minor: 1, inode };
             let (cpu_mode, name) = (CpuMode::User, b"/opt/app".as_slice());
             let (address, length, page_offset) = (0x40_0000, 0x1000, 0);
@@ -510,9 +516,10 @@ mod tests {
                 name,
             };
             let mut out = Vec::new();
-            mmap2(&mut out, &map, trailer.at(inode));
+            mmap2(&mut out, &map, trailer.at(time));
             out
         };
+        let map = |pid: u32, inode: u64| map_at(pid, inode, inode);
         let sample = |pid: u32| {
             let mut sample = sample(misc::CPUMODE_USER, 0x40_0010, 50, &[]);
             sample[16..20].copy_from_slice(&pid.to_ne_bytes());
@@ -533,6 +540,11 @@ mod tests {
         assert_eq!(told(&[&map(8, 81), &map(8, 80), &sample(8), &map(7, 71)]), [(81, 81)]);
         assert_eq!(told(&[&born, &sample(9)]), [(70, 70), (71, 71)]);
         assert_eq!(told(&[&sample(7)]), []);
+        // Another CPU's records may come later and tell that it was mapped earlier: what was written to in between is no
+        // longer what ran first.
+        assert_eq!(told(&[&map_at(8, 82, 90), &map_at(12, 82, 70)]), [(82, 90)]);
+        assert_eq!(told(&[&map_at(13, 82, 95), &sample(13), &sample(12)]), [(82, 70)]);
+        assert_eq!(told(&[&map_at(14, 82, 71), &sample(14)]), []);
         // A sample may be read before what it is of.
         let mut born = Vec::new();
         fork(&mut born, Fork { pid: 11, tid: 11, parent_pid: 10, parent_tid: 10 }, trailer);
