@@ -69,7 +69,7 @@ pub struct Tally {
     processes: BTreeSet<u32>,
     // Keyed by the record from the id on: one look-up of bytes per mapping, parsed at the end.
     mapped: HashSet<Box<[u8]>>,
-    // The same for files without an id, from device and inode on.
+    // The same for files without an id, from device and inode on, with the earliest time that was told of.
     without_id: HashMap<Box<[u8]>, u64>,
     new_without_id: Vec<FileWithoutId>,
     /// Those of processes that were not sampled yet, with the time when they were mapped.
@@ -276,7 +276,7 @@ impl Tally {
             }
         } else if misc & misc::CPUMODE_MASK == misc::CPUMODE_USER && name.starts_with(b"/") {
             let time = self.trailer.and_then(|trailer| trailer.time_of(record)).unwrap_or(0);
-            if self.without_id.get(key).is_some_and(|told| *told <= time) {
+            if self.was_told(key, time) {
                 return;
             }
             let pid = u32_at(record, MMAP2_PID).unwrap_or(0);
@@ -296,12 +296,15 @@ impl Tally {
 
     /// A file is to be looked at, as samples may have hit it.
     fn ask_for_id(&mut self, key: Box<[u8]>, time: u64) {
-        let file = file_without_id(&key, time);
-        // Each time that is earlier than the others counts: what was written to since is another file.
-        if self.without_id.get(&key).is_none_or(|told| time < *told) {
+        if !self.was_told(&key, time) {
+            self.new_without_id.extend(file_without_id(&key, time));
             self.without_id.insert(key, time);
-            self.new_without_id.extend(file);
         }
+    }
+
+    /// Whether it was told that a file was mapped at a time, or earlier: what was written to since then is another file.
+    fn was_told(&self, key: &[u8], time: u64) -> bool {
+        self.without_id.get(key).is_some_and(|told| *told <= time)
     }
 
     /// A process maps its own so that the recording tells of it; true if it is one. What it is says its content, which
