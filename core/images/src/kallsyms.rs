@@ -328,6 +328,11 @@ pub fn stamped_kallsyms(build_id: BuildId, text: &[u8]) -> Vec<u8> {
     copy
 }
 
+/// The build-id of a copy made by [`stamped_kallsyms`], if no byte of it has changed.
+pub fn stamp_of_kallsyms(copy: &[u8]) -> Option<BuildId> {
+    split_stamp(copy).ok()?.0
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -75,7 +75,9 @@ pub use image_contents::ImageContents;
 pub use images::{AdmittedFile, ForcedFile, Images, InsistedFile};
 pub use inline_frames::{InlineFrames, InlineLevel};
 pub use jitdump::is_jitdump;
-pub use kallsyms::{Disagreement, KALLSYMS_START, Kallsyms, KallsymsFault, stamped_kallsyms};
+pub use kallsyms::{
+    Disagreement, KALLSYMS_START, Kallsyms, KallsymsFault, stamp_of_kallsyms, stamped_kallsyms,
+};
 pub use matched_image::MatchedImage;
 pub use naming::{
     AddressNames, DsoNaming, FileNumber, ForcedAddresses, FunctionNumber, MatchedNames, NamedLevel,

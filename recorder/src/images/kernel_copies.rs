@@ -17,13 +17,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use perftab_core::{Kallsyms, stamped_kallsyms};
+use perftab_core::{Kallsyms, stamp_of_kallsyms, stamped_kallsyms};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::BuildId;
 
 use super::local::open_regular;
 use crate::debuginfod_client;
-use crate::file_source::FileSource;
 use crate::scratch::{PASSING, UnnamedFile};
 
 /// Of so many kernels, each of which takes some 5 MB.
@@ -40,6 +39,18 @@ impl KernelCopies {
     /// Those of this user.
     pub fn of_user() -> Self {
         Self::below(debuginfod_client::user_caches())
+    }
+
+    /// Nowhere.
+    #[cfg(test)]
+    pub fn none() -> Self {
+        Self { folder: None }
+    }
+
+    /// In a folder of their own.
+    #[cfg(test)]
+    pub fn in_folder(folder: PathBuf) -> Self {
+        Self { folder: Some(folder) }
     }
 
     fn below(caches: Option<PathBuf>) -> Self {
@@ -66,9 +77,13 @@ impl KernelCopies {
     /// The same, but that the first line holds.
     pub fn open_checked(&self, id: BuildId) -> Option<File> {
         let (_, file) = self.open(id)?;
-        let source = FileSource::new(file.try_clone().ok()?).ok()?;
-        let stamp = Kallsyms::read(&source).ok()?.stamp();
-        (stamp == Some(id)).then_some(file)
+        read_checked(&file, id)?;
+        Some(file)
+    }
+
+    /// The text of the same.
+    pub fn read(&self, id: BuildId) -> Option<Vec<u8>> {
+        read_checked(&self.open(id)?.1, id)
     }
 
     /// Keeps a copy of `/proc/kallsyms`, of a kernel of this build, unless that hides its addresses from
@@ -78,6 +93,12 @@ impl KernelCopies {
             let _ = keep_in(folder, id, text);
         }
     }
+}
+
+fn read_checked(file: &File, id: BuildId) -> Option<Vec<u8>> {
+    let mut text = vec![0; usize::try_from(file.metadata().ok()?.len()).ok()?];
+    file.read_exact_at(&mut text, 0).ok()?;
+    (stamp_of_kallsyms(&text) == Some(id)).then_some(text)
 }
 
 /// The first line of a copy, up to the hash of what follows.

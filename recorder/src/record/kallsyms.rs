@@ -1,12 +1,15 @@
 //! /proc/kallsyms of the running kernel, kept as it was read: 200,000 names are never copied.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 
 use perftab_perfdata::format::perftab_section::KernelSymbol;
 
 const PAGE: u64 = 4096;
+/// The kernel's own symbols begin before this: what is listed before are places within the data of a CPU.
+const MOST_OF_START: usize = 256 << 10;
 
 /// /proc/kallsyms, `ADDRESS TYPE NAME[\t[MODULE]]` a line, ordered by address.
 #[derive(Default)]
@@ -14,6 +17,8 @@ pub struct Kallsyms {
     bytes: Vec<u8>,
     /// Address and where the name begins in `bytes`. Several with one address stay as listed.
     symbols: Vec<(u64, u32)>,
+    /// Where `_text` is, or else `_stext`.
+    start: Option<u64>,
     /// Where the kernel's own code is; `None` for modules, or if addresses are hidden.
     pub text: Option<KernelText>,
 }
@@ -52,9 +57,36 @@ impl KernelFunction<'_> {
 }
 
 impl Kallsyms {
-    /// Reads them all; none if they cannot be read.
-    pub fn read(path: &Path) -> Self {
-        Self::parse(fs::read(path).unwrap_or_default())
+    /// Those of a copy of the kernel that runs: a copy may be of another boot, when the kernel lay elsewhere (KASLR). `None` if
+    /// the copy does not list what /proc/kallsyms, at `path`, begins with.
+    pub fn moved(copy: Vec<u8>, path: &Path) -> Option<Self> {
+        let running = Self::parse(start_of(path)?);
+        let mut copy = Self::parse(copy);
+        let (kernel, was) = (running.start()?, copy.start()?);
+        let moved = |address| match address >= was {
+            true => kernel.wrapping_add(address - was),
+            // Places within the data of a CPU come before the kernel, and stay.
+            false => address,
+        };
+        for (address, _) in &mut copy.symbols {
+            *address = moved(*address);
+        }
+        copy.text = copy.text.map(|text| KernelText {
+            start: moved(text.start),
+            end: moved(text.end),
+            ..text
+        });
+        let names = |it: &Self, at: &(u64, u32)| it.name(at.1).map(|(name, _)| name.to_owned());
+        let is_listed = |(at, other): (&(u64, u32), &(u64, u32))| {
+            at.0 == other.0 && names(&running, at) == names(&copy, other)
+        };
+        let is_long = running.symbols.len() <= copy.symbols.len();
+        (is_long && running.symbols.iter().zip(&copy.symbols).all(is_listed)).then_some(copy)
+    }
+
+    /// Where the kernel begins; `None` if that is hidden.
+    fn start(&self) -> Option<u64> {
+        self.start.filter(|start| *start > 0)
     }
 
     /// Reads those of modules, by module.
@@ -73,7 +105,8 @@ impl Kallsyms {
         lines.into_iter().map(parsed).collect()
     }
 
-    fn parse(bytes: Vec<u8>) -> Self {
+    /// Of such a text.
+    pub fn parse(bytes: Vec<u8>) -> Self {
         if u32::try_from(bytes.len()).is_err() {
             return Self::default();
         }
@@ -96,11 +129,12 @@ impl Kallsyms {
         // Those of modules follow the kernel's own; the order of equals must stay.
         symbols.sort_by_key(|(address, _)| *address);
         let start = text.map(|at| ("_text", at)).or(stext.map(|at| ("_stext", at)));
+        let place = start.map(|(_, address)| address);
         let text = start.zip(etext).and_then(|((reference, start), end)| {
             // Zeros: hidden by kptr_restrict.
             (start > 0 && end > start).then_some(KernelText { reference, start, end })
         });
-        Self { bytes, symbols, text }
+        Self { bytes, symbols, start: place, text }
     }
 
     /// The function with code at the address.
@@ -125,6 +159,32 @@ impl Kallsyms {
             None => (text, None),
         })
     }
+}
+
+/// The whole lines that a file begins with, with some behind where the kernel's own begin.
+fn start_of(path: &Path) -> Option<Vec<u8>> {
+    let mut file = File::open(path).ok()?;
+    let mut start = Vec::new();
+    // The kernel writes a page at a time, only as far as it is read.
+    let mut page = [0; 4096];
+    let mut has_text = false;
+    while start.len() < MOST_OF_START {
+        let length = file.read(&mut page).ok()?;
+        if length == 0 {
+            break;
+        }
+        start.extend_from_slice(&page[..length]);
+        if has_text {
+            break;
+        }
+        has_text = [&b" _text\n"[..], b" _stext\n"].iter().any(|it| is_in(&start, it));
+    }
+    start.truncate(start.iter().rposition(|byte| *byte == b'\n')? + 1);
+    Some(start)
+}
+
+fn is_in(text: &[u8], what: &[u8]) -> bool {
+    text.windows(what.len()).any(|at| at == what)
 }
 
 fn page_end(start: u64) -> u64 {

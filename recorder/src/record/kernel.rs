@@ -2,8 +2,8 @@
 //! has its modules.
 //!
 //! Everything is read below a root folder (`/`, or a made-up one in tests). /proc/kallsyms costs
-//! the kernel about 40 ms to write, so it is read once, before the recording begins; at the end
-//! only the functions that were hit are looked up.
+//! the kernel 40 to 65 ms to write, most of what a short recording costs. So it is read once, before the recording begins,
+//! and a copy is kept, which serves where no module is loaded; at the end only the functions that were hit are looked up.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -17,6 +17,7 @@ use perftab_perfdata::format::write::{CpuMode, MappedFile, Mmap2, SampleIdTraile
 
 use super::kallsyms::Kallsyms;
 use super::kernel_modules::KernelModules;
+use crate::images::kernel_copies::KernelCopies;
 
 /// How every tool calls the running kernel.
 pub const KERNEL_NAME: &str = "[kernel.kallsyms]";
@@ -34,15 +35,13 @@ pub struct RunningKernel {
 
 impl RunningKernel {
     /// Reads what there is to read; without permission that is less, never an error.
-    pub fn read(root: &Path) -> Self {
+    pub fn read(root: &Path, copies: &KernelCopies) -> Self {
         let notes = fs::read(root.join("sys/kernel/notes")).unwrap_or_default();
         // In this order: what is loaded between the two is in the second, and unused there.
         let modules = KernelModules::read(root);
-        Self {
-            build_id: build_id_in_notes(&notes, Endian::NATIVE),
-            modules,
-            symbols: Kallsyms::read(&root.join("proc/kallsyms")),
-        }
+        let build_id = build_id_in_notes(&notes, Endian::NATIVE);
+        let symbols = symbols(&root.join("proc/kallsyms"), build_id, &modules, copies);
+        Self { build_id, modules, symbols }
     }
 
     /// Whether `kernel.kptr_restrict` keeps the kernel's addresses from us.
@@ -109,6 +108,24 @@ impl RunningKernel {
     }
 }
 
+/// What is at the path, by a copy if there is one of this build. Copies are without modules.
+fn symbols(
+    path: &Path,
+    build_id: Option<BuildId>,
+    modules: &KernelModules,
+    copies: &KernelCopies,
+) -> Kallsyms {
+    let build_id = build_id.filter(|_| modules.ids_of_start().next().is_none());
+    let copied = build_id.and_then(|id| Kallsyms::moved(copies.read(id)?, path));
+    copied.unwrap_or_else(|| {
+        let text = fs::read(path).unwrap_or_default();
+        if let Some(id) = build_id {
+            copies.keep(id, &text);
+        }
+        Kallsyms::parse(text)
+    })
+}
+
 /// A mapping of kernel code.
 pub(super) fn kernel_mapping(
     address: u64,
@@ -142,7 +159,7 @@ mod tests {
     #[test]
     fn kernel_and_modules_are_mapped_with_their_own_ids() {
         let root = fake("mapped");
-        let kernel = RunningKernel::read(root.path());
+        let kernel = RunningKernel::read(root.path(), &KernelCopies::none());
         assert_eq!(kernel.build_id, BuildId::new(&[0xaa; 20]));
         let text = KernelText {
             reference: "_text",
@@ -161,7 +178,7 @@ mod tests {
     #[test]
     fn functions_are_keyed_by_image_and_bounded() {
         let root = fake("functions");
-        let kernel = RunningKernel::read(root.path());
+        let kernel = RunningKernel::read(root.path(), &KernelCopies::none());
         let images = kernel.functions_at([
             0x1500,
             0xffff_ffff_8100_0050,
@@ -184,11 +201,51 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_serves_where_the_kernel_lies_elsewhere_by_now() {
+        let root = fake("copied");
+        root.load(&[]);
+        let copies = KernelCopies::in_folder(root.path().join("copies"));
+        let functions = |address| {
+            let images = RunningKernel::read(root.path(), &copies).functions_at([address]);
+            let symbols = images.into_iter().flat_map(|image| image.symbols);
+            symbols.map(|symbol| (symbol.address, symbol.size, symbol.name)).collect::<Vec<_>>()
+        };
+        let found = |address: u64, name: &str| vec![(address, 0x80, name.to_owned())];
+        assert_eq!(functions(0xffff_ffff_8100_0150), found(0xffff_ffff_8100_0100, "do_one"));
+        // What lies behind its first page is read from the copy from now on; only the first is of the kernel that runs.
+        let filler =
+            |at| (0..1000).map(move |n| format!("{:016x} t filler_{n}\n", at + 0x1000 + n));
+        let listed = |text: &str, at: u64| text.to_owned() + &filler(at).collect::<String>();
+        let own = KALLSYMS.lines().filter(|line| !line.contains('\t'));
+        let own: String = own.map(|line| format!("{line}\n")).collect();
+        copies.keep(
+            BuildId::new(&[0xaa; 20]).unwrap(),
+            listed(&own, 0xffff_ffff_8100_0000).as_bytes(),
+        );
+        let moved = listed(&own.replace("ffffffff81", "ffffffff9a"), 0xffff_ffff_9a00_0000);
+        root.write("proc/kallsyms", moved.replace("filler_999", "other").as_bytes());
+        assert_eq!(functions(0xffff_ffff_9a00_0150), found(0xffff_ffff_9a00_0100, "do_one"));
+        let last = functions(0xffff_ffff_9a00_1000 + 999);
+        assert_eq!(last.first().map(|it| it.2.as_str()), Some("filler_999"), "of the copy");
+        let text = RunningKernel::read(root.path(), &copies).symbols.text.expect("it is known");
+        assert_eq!((text.start, text.end), (0xffff_ffff_9a00_0000, 0xffff_ffff_9a00_1000));
+        // A kernel that is said to be the same build, and is not.
+        root.write("proc/kallsyms", moved.replace("do_one", "do_it").as_bytes());
+        assert_eq!(functions(0xffff_ffff_9a00_0150), found(0xffff_ffff_9a00_0100, "do_it"));
+        // With modules all is read.
+        root.write("proc/kallsyms", KALLSYMS.as_bytes());
+        root.load(&[("ext4", 0xffff_ffff_c000_0000, 0xee)]);
+        let images =
+            RunningKernel::read(root.path(), &copies).functions_at([0xffff_ffff_c000_0900]);
+        assert_eq!(images.first().map(|image| image.name.as_str()), Some("ext4"));
+    }
+
+    #[test]
     fn hidden_addresses_are_noticed() {
         let zeros = KALLSYMS.lines().map(|line| format!("0000000000000000{}\n", &line[16..]));
         let root =
             FakeRoot::new("hidden").with("proc/kallsyms", zeros.collect::<String>().as_bytes());
-        let kernel = RunningKernel::read(root.path());
+        let kernel = RunningKernel::read(root.path(), &KernelCopies::none());
         assert!(kernel.addresses_are_hidden());
         let mut out = Vec::new();
         kernel.write_mappings(&mut out, SampleIdTrailer::NONE);

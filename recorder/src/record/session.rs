@@ -40,6 +40,7 @@ use super::tally::{self, Tally};
 use super::target::Target;
 use super::tasks::{self, RunningTasks};
 use super::unwinding::Unwinder;
+use crate::images::kernel_copies::KernelCopies;
 use crate::output::{notice, printable};
 
 /// Records are written at least this often, so that little is lost should we be killed.
@@ -150,7 +151,8 @@ impl Session {
         plan: &Plan,
         loudness: Loudness,
     ) -> Result<Self> {
-        let kernel = counters.count_the_kernel().then(|| RunningKernel::read(Path::new("/")));
+        let read = || RunningKernel::read(Path::new("/"), &KernelCopies::of_user());
+        let kernel = counters.count_the_kernel().then(read);
         let tracing_data = events::tracing_data(Path::new("/"), &counters.tracepoints())?;
         let trailer = SampleIdTrailer::of_sample_type(counters.sample_type());
         let clock = Clock::now();
