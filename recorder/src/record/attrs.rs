@@ -172,6 +172,10 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
     if all.iter().any(EventSpec::has_raw_data) {
         bits |= sample_type::CPU | sample_type::RAW;
     }
+    // samply 0.13 ends at a switch that does not say on which CPU it was.
+    if all.iter().any(|spec| spec.sampled == Sampled::AtSwitches) {
+        bits |= sample_type::CPU;
+    }
     // Eight bytes a sample that only an adjusted period needs.
     let adjusts = |spec: &EventSpec| matches!(spec.rate(plan.rate), Rate::Frequency(_));
     if all.iter().any(|spec| adjusts(spec) && !spec.is_clock()) {

@@ -71,5 +71,7 @@ fn time_off_the_cpu_is_recorded_with_where_it_began() {
         assert_eq!(recorder.samples_by_peers(), recorded.samples());
         let stats = recorder.perf(&["report", "--stats"]);
         assert!(stats.contains("SWITCH events:"), "{stats}");
+        // samply panics at switches without a CPU.
+        assert!(recorder.perf(&["script", "-F", "cpu"]).starts_with('['), "no CPU");
     }
 }
