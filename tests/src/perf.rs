@@ -69,3 +69,12 @@ pub fn until_it_ran(pid: u32, ticks: u32) -> [String; 3] {
     );
     ["sh".to_owned(), "-c".to_owned(), script]
 }
+
+/// Where the cgroups are that the kernel samples by.
+pub fn mount_of_cgroups() -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    let line = |is_it: &dyn Fn(&str) -> bool| mounts.lines().find(|line| is_it(line));
+    let own = line(&|line| line.contains(" cgroup ") && line.contains("perf_event"));
+    let mount = own.or_else(|| line(&|line| line.contains(" cgroup2 ")))?;
+    mount.split(' ').nth(1).map(str::to_owned)
+}

@@ -11,7 +11,7 @@ use perftab_profile::{DsoKind, EventOrigin, Profile};
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
-use perftab_tests::perf::until_the_kernel_lets;
+use perftab_tests::perf::{mount_of_cgroups, until_the_kernel_lets};
 use perftab_tests::program::compile;
 
 /// Threads that wait for each other, and for the CPU.
@@ -170,8 +170,9 @@ fn programs_of_the_kernel_have_the_samples_and_names_that_perf_gives_them() {
 fn samples_are_counted_by_the_cgroup_that_perf_prints() {
     let test = "samples_are_counted_by_the_cgroup_that_perf_prints";
     let folder = TestFolder::new();
-    let group = format!("/sys/fs/cgroup/perftab-test-{}", std::process::id());
-    // Where no group can be made, all samples are in one.
+    // Where no group can be made, as in /proc, all samples are in one.
+    let mount = mount_of_cgroups().unwrap_or_else(|| "/proc".to_owned());
+    let group = format!("{mount}/perftab-test-{}", std::process::id());
     let script = format!(
         "for i in $(seq 50000); do :; done; mkdir {group} 2>/dev/null; \
          (echo 0 > {group}/cgroup.procs) 2>/dev/null; \

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::perf::mount_of_cgroups;
 use perftab_tests::perftab_binary;
 
 use crate::record::recorder::{
@@ -199,13 +200,8 @@ struct Cgroup {
 }
 
 impl Cgroup {
-    /// In the hierarchy that the kernel samples by.
     fn new() -> Option<Self> {
-        let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
-        let line = |is_it: &dyn Fn(&str) -> bool| mounts.lines().find(|line| is_it(line));
-        let own = line(&|line| line.contains(" cgroup ") && line.contains("perf_event"));
-        let mount = own.or_else(|| line(&|line| line.contains(" cgroup2 ")))?;
-        let mount = mount.split(' ').nth(1)?;
+        let mount = mount_of_cgroups()?;
         // As docker calls those of its containers.
         let id = format!("{:064x}", 0x7e57_0000_0000_u64 + u64::from(std::process::id()));
         let id = id.chars().rev().collect();
