@@ -23,12 +23,20 @@ pub enum KernelLevel {
     BuildIds,
     /// 6.0: counters say how many samples they lost.
     LostCounts,
+    /// 6.19: user call chains may come later.
+    DeferredChains,
 }
 
 impl KernelLevel {
     /// In the order in which they are tried.
-    pub const NEWEST_FIRST: [Self; 5] =
-        [Self::LostCounts, Self::BuildIds, Self::BpfEvents, Self::Clocks, Self::Oldest];
+    pub const NEWEST_FIRST: [Self; 6] = [
+        Self::DeferredChains,
+        Self::LostCounts,
+        Self::BuildIds,
+        Self::BpfEvents,
+        Self::Clocks,
+        Self::Oldest,
+    ];
 }
 
 /// Whether an event samples, or reports mappings, names, forks and exits.
@@ -94,6 +102,15 @@ pub fn attr(
         // Frame pointers would be followed for nothing.
         attr.set_exclude_callchain_user(1);
     }
+    let is_deferred =
+        plan.chains == CallChains::FramePointersDeferred && level >= KernelLevel::DeferredChains;
+    attr.set_defer_callchain(u64::from(is_deferred));
+    if spec.sampled == Sampled::Never {
+        attr.set_defer_output(1);
+        // Of a whole CPU, the kernel has such records only for events that report something (`is_sb_event` in
+        // `kernel/events/core.c`). This bit alone makes it one, and reports nothing.
+        attr.set_comm_exec(1);
+    }
     let keeps_calls = plan.chains == CallChains::KeptByCpu && spec.is_of_the_cpu();
     if keeps_calls && role == Role::SamplingOnly {
         use branch_sample_type::{CALL_STACK, NO_CYCLES, NO_FLAGS, USER};
@@ -156,7 +173,9 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
     let mut bits = sample_type::IP | sample_type::TID | sample_type::TIME;
     bits |= match plan.chains {
         CallChains::None => 0,
-        CallChains::FramePointers(_) | CallChains::KeptByCpu => sample_type::CALLCHAIN,
+        CallChains::FramePointers(_)
+        | CallChains::FramePointersDeferred
+        | CallChains::KeptByCpu => sample_type::CALLCHAIN,
         CallChains::Copied(_) | CallChains::Unwound { .. } => {
             sample_type::CALLCHAIN | sample_type::REGS_USER | sample_type::STACK_USER
         }
@@ -185,4 +204,38 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
         bits |= sample_type::IDENTIFIER;
     }
     bits
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::record::options::RecordArgs;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: RecordArgs,
+    }
+
+    /// The bits that follow sigtrap, as in Linux 6.19 (`include/uapi/linux/perf_event.h`): 1 defers, 2 takes what comes.
+    #[test]
+    fn call_chains_are_deferred_where_the_kernel_can() {
+        let bits = |chains: &str, spec: &EventSpec, level, role| {
+            let line = ["record", "--call-graph", chains, "-a"];
+            let plan = Plan::new(&Line::parse_from(line).options).expect("a plan");
+            let attr = sys::attr_bytes(&attr(&plan, &[], spec, level, role));
+            u64::from_ne_bytes(attr[40..48].try_into().expect("the flags")) >> 38
+        };
+        let (newest, before) = (KernelLevel::NEWEST_FIRST[0], KernelLevel::NEWEST_FIRST[1]);
+        let (samples, chains) = (EventSpec::cpu_clock(), EventSpec::deferred_chains());
+        assert_eq!(bits("fp,defer", &samples, newest, Role::SamplingOnly), 1);
+        assert_eq!(bits("fp,defer", &chains, newest, Role::SamplingOnly), 1 | 2);
+        // Many of them would fill its ring. It is what is tried, so it has the bit.
+        let sideband = EventSpec::sideband(Privilege::Any);
+        assert_eq!(bits("fp,defer", &sideband, newest, Role::Tracking), 1);
+        assert_eq!(bits("fp,defer", &samples, before, Role::SamplingOnly), 0);
+        assert_eq!(bits("fp", &samples, newest, Role::SamplingOnly), 0);
+    }
 }

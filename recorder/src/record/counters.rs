@@ -102,6 +102,15 @@ impl Counters {
                  without it ids are read when the recording ends"
             );
         }
+        if plan.chains == CallChains::FramePointersDeferred {
+            match level {
+                KernelLevel::DeferredChains => specs.push(EventSpec::deferred_chains()),
+                _ => notices.push(
+                    "recording call chains as by --call-graph fp, as this kernel defers none (Linux 6.19 does)"
+                        .into(),
+                ),
+            }
+        }
         let mut specs = permitted(plan, specs, level, &mut notices)?;
         check_groups(plan, &mut specs, level)?;
         if matches!(plan.target, Target::Command | Target::Processes(_))

@@ -100,6 +100,8 @@ pub enum Sampled {
     EachTime,
     /// Whenever a thread leaves a CPU. A record says when it comes back.
     AtSwitches,
+    /// It counts nothing. The user call chains come to it that samples of others wait for.
+    Never,
 }
 
 /// What the kernel calls an event.
@@ -198,6 +200,12 @@ impl EventSpec {
         Self { sampled: Sampled::AtSwitches, ..Self::software("context-switches") }
     }
 
+    /// What brings user call chains that come later. An event of its own, which goes on when others are disabled, and
+    /// in the ring of samples, as so many would fill that of sideband.
+    pub fn deferred_chains() -> Self {
+        Self { sampled: Sampled::Never, ..Self::software("dummy").user_only() }
+    }
+
     /// The event that counts nothing, for sideband.
     pub fn sideband(privilege: Privilege) -> Self {
         Self { privilege, ..Self::software("dummy") }
@@ -247,7 +255,7 @@ impl EventSpec {
         match self.sampled {
             Sampled::AtRate => rate,
             Sampled::Own(own) => own,
-            Sampled::EachTime | Sampled::AtSwitches => Rate::Period(1),
+            Sampled::EachTime | Sampled::AtSwitches | Sampled::Never => Rate::Period(1),
         }
     }
 
@@ -255,7 +263,7 @@ impl EventSpec {
     pub fn at_given_rate(self) -> Self {
         match self.sampled {
             Sampled::EachTime => Self { sampled: Sampled::AtRate, ..self },
-            Sampled::AtRate | Sampled::Own(_) | Sampled::AtSwitches => self,
+            Sampled::AtRate | Sampled::Own(_) | Sampled::AtSwitches | Sampled::Never => self,
         }
     }
 

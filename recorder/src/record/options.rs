@@ -48,7 +48,7 @@ pub struct SamplingArgs {
     /// Record call chains; the same as --call-graph fp
     #[arg(short = 'g')]
     pub chains: bool,
-    /// How to walk the stack: fp[,N], dwarf[,SIZE], dwarf-dump[,SIZE], lbr
+    /// How to walk the stack: fp[,N|,defer], dwarf[,SIZE], dwarf-dump[,SIZE], lbr
     #[arg(long, value_name = "MODE")]
     pub call_graph: Option<String>,
     /// Ring buffer per CPU, in pages or as 2M [default: 512K or more]
@@ -141,6 +141,8 @@ pub enum CallChains {
     None,
     /// Walked by the kernel along frame pointers, up to so many addresses, or as many as the machine is set to.
     FramePointers(Option<u16>),
+    /// The same, the user part only when the thread returns to user space, once for all samples that wait for it.
+    FramePointersDeferred,
     /// The kernel's part as before; of user space the registers, and a copy of the stack from its top on. Who reads
     /// the recording walks it.
     Copied(StackCopy),
@@ -167,7 +169,9 @@ impl CallChains {
     /// How much of a stack is copied, if any.
     pub fn copy(self) -> Option<StackCopy> {
         match self {
-            Self::None | Self::FramePointers(_) | Self::KeptByCpu => None,
+            Self::None | Self::FramePointers(_) | Self::FramePointersDeferred | Self::KeptByCpu => {
+                None
+            }
             Self::Copied(copy) | Self::Unwound { copy, .. } => Some(copy),
         }
     }
@@ -489,6 +493,7 @@ fn call_chains(
     let copy = || size.map(|size| StackCopy::parse(name, size)).transpose();
     Ok(match (name, size, kept) {
         ("fp", None, _) => CallChains::FramePointers(None),
+        ("fp", Some("defer"), _) => CallChains::FramePointersDeferred,
         ("fp", Some(most), _) => CallChains::FramePointers(most_addresses(most, notices)?),
         ("no", None, _) => CallChains::None,
         ("dwarf", _, KeptSamples::All) => {
@@ -503,7 +508,7 @@ fn call_chains(
         }
         ("lbr", None, _) => CallChains::KeptByCpu,
         _ => bail!(
-            "--call-graph {mode}: there are fp[,ADDRESSES], dwarf[,SIZE], dwarf-dump[,SIZE] and lbr"
+            "--call-graph {mode}: there are fp[,ADDRESSES], fp,defer, dwarf[,SIZE], dwarf-dump[,SIZE] and lbr"
         ),
     })
 }
@@ -511,7 +516,8 @@ fn call_chains(
 /// As many as the kernel allows if more are asked for, as in perf.
 fn most_addresses(text: &str, notices: &mut Vec<String>) -> Result<Option<u16>> {
     let asked = text.parse::<u64>().ok().filter(|asked| *asked > 0);
-    let asked = asked.with_context(|| format!("--call-graph fp,{text}: give a number above 0"))?;
+    let asked = asked
+        .with_context(|| format!("--call-graph fp,{text}: give a number above 0, or defer"))?;
     match host::sysctl_number("kernel/perf_event_max_stack") {
         Some(limit) if asked > limit => {
             notices.push(format!(

@@ -429,7 +429,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use perftab_perfdata::format::record::CONTEXT_USER;
+    use perftab_perfdata::format::record::{CONTEXT_USER, CONTEXT_USER_DEFERRED};
     use perftab_perfdata::format::write::{Fork, MappedFile, Mmap2, comm, fork, mmap2};
 
     use super::*;
@@ -477,8 +477,11 @@ mod tests {
         let mut records = sample(misc::CPUMODE_KERNEL, kernel_ip, 20, &chain);
         records.extend(sample(misc::CPUMODE_USER, 0x5000, 10, &[CONTEXT_USER, 0x5000, 0x6000]));
         comm(&mut records, 1, 1, b"name", SampleIdTrailer::of_sample_type(BITS));
+        // Its user part comes later: what is behind the marker is no address.
+        let deferred = [CONTEXT_KERNEL, kernel_ip, CONTEXT_USER_DEFERRED, 0xc00c_1e00];
+        records.extend(sample(misc::CPUMODE_KERNEL, kernel_ip, 15, &deferred));
         tally.walk(&records);
-        assert_eq!(tally.samples, 2);
+        assert_eq!(tally.samples, 3);
         assert_eq!(tally.times, Some((10, 20)));
         let caller = 0xffff_ffff_8100_2000;
         let expected = Set::from_iter([kernel_ip, caller, caller - 1]);

@@ -60,7 +60,7 @@ const BRANCH_SAMPLE_TYPE: [&str; 19] = [
 ];
 
 /// The flags, by their bits. `precise_ip` has two.
-const FLAGS: [(u32, &str); 38] = [
+const FLAGS: [(u32, &str); 39] = [
     (0, "disabled"),
     (1, "inherit"),
     (2, "pinned"),
@@ -99,6 +99,7 @@ const FLAGS: [(u32, &str); 38] = [
     (36, "remove_on_exec"),
     (37, "sigtrap"),
     (38, "defer_callchain"),
+    (39, "defer_output"),
 ];
 
 /// All of it.

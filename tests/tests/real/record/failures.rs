@@ -43,6 +43,29 @@ fn wrong_usage() {
     assert!(!recorder.file.exists(), "nothing was recorded");
 }
 
+/// Where the kernel defers no call chains (before 6.19) that is said, and they are plain. Either way stacks are whole.
+#[test]
+fn call_chains_are_deferred_or_walked_at_once() {
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let recorded =
+        recorder.run(&["--call-graph", "fp,defer", "--", program.to_str().unwrap(), "100"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let ours = |arguments: &[&str]| {
+        let mut command = Command::new(perftab_binary());
+        let output = command.args(arguments).arg(&recorder.file).ended().expect("perftab runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let attrs = ours(&["evlist", "-v"]);
+    let is_deferred = !recorded.said.contains("this kernel defers none");
+    for bit in ["defer_callchain: 1", "defer_output: 1"] {
+        assert_eq!(attrs.contains(bit), is_deferred, "{}{attrs}", recorded.said);
+    }
+    let stacks = ours(&["export", "--to", "collapsed"]);
+    let has_caller = |line: &str| line.contains(";user_work") && !line.contains("busy;user_work");
+    assert!(stacks.lines().any(has_caller), "{stacks}");
+}
+
 /// Without an answer of ours, clap guesses: `--strict` for `--deltatime`, say.
 #[test]
 fn options_and_events_of_perf_are_answered() {
