@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-pub use annotate::{AnnotateArgs, AnnotatedPart};
+pub use annotate::{AnnotateArgs, AnnotatedNumber, AnnotatedPart};
 pub use diff::{DiffArgs, DiffBasis, DiffSort};
 pub use filter::{FilterArgs, SampleFilterArgs, SymbolArgs, TimeSpan};
 pub use report::{

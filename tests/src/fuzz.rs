@@ -5,6 +5,7 @@
 //! what is true of every input: how it is cut into blocks changes nothing.
 
 use std::fmt::Debug;
+use std::num::NonZeroU64;
 
 use perftab_core::session::{
     ExportStep, FlameWindow, OfferStep, SampleWatcher, Session, StackDumps, TimeWindow,
@@ -176,6 +177,8 @@ fn answers(mut session: Session) -> String {
             Key::Pid,
             Key::Tid,
             Key::Cpu,
+            Key::Socket,
+            Key::Time(NonZeroU64::MIN),
             Key::Dso,
             Key::File,
             Key::Line,

@@ -87,6 +87,8 @@ pub struct Layout {
     pub most_words: usize,
     /// How times are printed.
     pub times: Times,
+    /// What times are counted from.
+    pub zero_nanos: u64,
     /// Whether call chains are printed.
     pub chains: Chains,
 }
@@ -197,7 +199,10 @@ fn write_head(
     }
     if layout.has(Column::Time) {
         let (seconds, nanos) = match sample.time_nanos {
-            Some(time) => (time / 1_000_000_000, time % 1_000_000_000),
+            Some(time) => {
+                let time = time.saturating_sub(layout.zero_nanos);
+                (time / 1_000_000_000, time % 1_000_000_000)
+            }
             None => (0, 0),
         };
         let _ = match (sample.time_nanos, layout.times) {

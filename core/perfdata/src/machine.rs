@@ -32,6 +32,9 @@ pub struct Machine {
     pub cpus_available: Option<u32>,
     /// CPU packages.
     pub sockets: Option<u32>,
+    /// By CPU, the package that it is in.
+    #[serde(skip)]
+    pub socket_of_cpu: Vec<u32>,
     /// Cores of all packages, each of one or more CPUs.
     pub cores: Option<u32>,
     /// Memory in MiB.

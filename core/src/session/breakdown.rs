@@ -113,6 +113,8 @@ impl Session {
                 Value::Comm(name) => text(self.profile.strings.get(name)),
                 Value::Pid(number) | Value::Tid(number) => Cell::Number(key, number.into()),
                 Value::Cpu(number) => Cell::Number(key, number.into()),
+                Value::Socket(number) => Cell::Number(key, number.into()),
+                Value::Time(nanos) => Cell::Number(key, nanos),
                 Value::Dso(dso) => text(&self.profile.dsos.get(dso).path),
                 Value::File(file) => text(self.symbols.file(file)),
                 Value::Line(SourceLine { file: Some(file), line: Some(line) }) => {

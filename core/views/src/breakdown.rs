@@ -8,6 +8,8 @@
 //! A call node is of several lines. So where lines are asked for, each stack is gone through beside the call nodes
 //! that it ends in: of each of these its line is that of the next frame of its function.
 
+use std::num::NonZeroU64;
+
 use perftab_perfdata::map::Map;
 
 use perftab_names::{FileId, FunctionId, Level, Symbols};
@@ -34,6 +36,10 @@ pub enum Key {
     Tid,
     /// The CPU.
     Cpu,
+    /// The package of the CPU.
+    Socket,
+    /// When it began, the time being cut into pieces of so many nanoseconds.
+    Time(NonZeroU64),
     /// The DSO of a frame.
     Dso,
     /// The source file of a frame's function.
@@ -63,6 +69,8 @@ impl Key {
             Self::Pid => "pid",
             Self::Tid => "tid",
             Self::Cpu => "cpu",
+            Self::Socket => "socket",
+            Self::Time(_) => "time",
             Self::Dso => "dso",
             Self::File => "file",
             Self::Line => "srcline",
@@ -73,7 +81,9 @@ impl Key {
 
     fn subject(self) -> KeySubject {
         match self {
-            Self::Comm | Self::Pid | Self::Tid | Self::Cpu => KeySubject::Task,
+            Self::Comm | Self::Pid | Self::Tid | Self::Cpu | Self::Socket | Self::Time(_) => {
+                KeySubject::Task
+            }
             Self::Dso | Self::File | Self::Line | Self::Function => KeySubject::Code,
             Self::Access(_) => KeySubject::Access,
         }
@@ -99,6 +109,10 @@ pub enum Value {
     Tid(u32),
     /// Number of a CPU.
     Cpu(u16),
+    /// Number of a package.
+    Socket(u32),
+    /// When a piece of time begins, in nanoseconds.
+    Time(u64),
     /// A DSO.
     Dso(DsoId),
     /// A source file.
@@ -160,7 +174,7 @@ pub fn rows(
         let thread = samples.thread.at(row);
         let stack = samples.stack[row];
         if let Some(leaf) = ends.of(thread, stack) {
-            let task = tasks.number(thread, samples.cpu.at(row));
+            let task = tasks.number(thread, samples.cpu.at(row), samples.time_nanos.at(row));
             let sum = match measure {
                 Measure::Period => filter.sum(row),
                 Measure::Cost => Sum { weight: data.cost(profile, row), ..filter.sum(row) },
@@ -225,24 +239,33 @@ impl Tuples {
     }
 }
 
-/// What samples have for the keys of tasks and CPUs.
+/// What samples have for the keys of tasks, CPUs and times.
 struct Tasks<'a> {
     profile: &'a Profile,
     keys: Vec<Key>,
+    has_cpus: bool,
+    piece: Option<NonZeroU64>,
     tuples: Tuples,
-    known: Map<(ThreadId, u16), u32>,
+    known: Map<(ThreadId, u16, u64), u32>,
 }
 
 impl<'a> Tasks<'a> {
     fn new(profile: &'a Profile, keys: &[Key]) -> Self {
-        let keys = keys.iter().copied().filter(|key| key.subject() == KeySubject::Task).collect();
-        Self { profile, keys, tuples: Tuples::default(), known: Map::new() }
+        let of_task = keys.iter().copied().filter(|key| key.subject() == KeySubject::Task);
+        let keys: Vec<Key> = of_task.collect();
+        let has_cpus = keys.iter().any(|key| matches!(key, Key::Cpu | Key::Socket));
+        let piece = keys.iter().find_map(|key| match key {
+            Key::Time(piece) => Some(*piece),
+            _ => None,
+        });
+        Self { profile, keys, has_cpus, piece, tuples: Tuples::default(), known: Map::new() }
     }
 
-    fn number(&mut self, thread: ThreadId, cpu: u16) -> u32 {
-        let cpu = if self.keys.contains(&Key::Cpu) { cpu } else { NO_CPU };
-        let Self { profile, keys, tuples, known } = self;
-        *known.entry((thread, cpu)).or_insert_with(|| {
+    fn number(&mut self, thread: ThreadId, cpu: u16, time: u64) -> u32 {
+        let cpu = if self.has_cpus { cpu } else { NO_CPU };
+        let time = self.piece.map_or(0, |piece| time - time % piece);
+        let Self { profile, keys, tuples, known, .. } = self;
+        *known.entry((thread, cpu, time)).or_insert_with(|| {
             let threads = &profile.threads;
             let task = threads.thread(thread);
             let value = |key: &Key| match key {
@@ -250,6 +273,11 @@ impl<'a> Tasks<'a> {
                 Key::Pid => Value::Pid(threads.process(task.process).pid),
                 Key::Tid => Value::Tid(task.tid),
                 Key::Cpu if cpu != NO_CPU => Value::Cpu(cpu),
+                Key::Socket => {
+                    let socket = profile.machine.socket_of_cpu.get(usize::from(cpu));
+                    socket.map_or(Value::Nothing, |&socket| Value::Socket(socket))
+                }
+                Key::Time(_) => Value::Time(time),
                 _ => Value::Nothing,
             };
             tuples.number(keys.iter().map(value).collect())

@@ -29,6 +29,8 @@ fn text(stacks: &Fixture, query: &Query, keys: &[Key]) -> String {
         Value::Comm(name) => profile.strings.get(name).to_owned(),
         Value::Pid(number) | Value::Tid(number) => number.to_string(),
         Value::Cpu(number) => number.to_string(),
+        Value::Socket(number) => number.to_string(),
+        Value::Time(nanos) => nanos.to_string(),
         Value::Dso(dso) => profile.dsos.get(dso).name().to_owned(),
         Value::File(file) => symbols.file(file).to_owned(),
         Value::Line(SourceLine { line, .. }) => line.map_or(0, NonZeroU32::get).to_string(),
@@ -62,12 +64,14 @@ fn rows_have_what_is_equal_for_each_key() {
     let mut stacks = fixture(STACKS);
     stacks.profile.samples.cpu.set(1, 3);
     stacks.profile.samples.cpu.set(3, u16::MAX);
+    stacks.profile.machine.socket_of_cpu = vec![7, 0, 0, 1];
     let check = |keys: &[Key], expected: &str| {
         assert_eq!(text(&stacks, &ungrouped(), keys), lines(expected), "{keys:?}");
     };
     check(&[Key::Comm], "p: 7 7\nq: 13 13");
     check(&[Key::Tid], "1: 7 7\n2: 13 13");
     check(&[Key::Cpu], "-: 4 4\n0: 14 14\n3: 2 2");
+    check(&[Key::Socket], "-: 4 4\n1: 2 2\n7: 14 14");
     check(&[Key::Dso], "-: 12 12\napp: 8 12");
     check(&[Key::Dso, Key::Comm], "-,q: 12 12\napp,p: 7 7\napp,q: 1 5");
     check(

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
+use perftab_listing::instructions::Syntax;
 
 use super::{FilterArgs, NameArgs, SourceArgs};
 
@@ -33,6 +34,12 @@ pub struct AnnotateArgs {
     /// Write to the terminal itself, without a pager
     #[arg(long)]
     pub stdio: bool,
+    /// Print numbers of samples instead of shares.
+    #[arg(short = 'n', long, conflicts_with = "json", hide = true)]
+    pub show_nr_samples: bool,
+    /// How instructions of x86 are written: intel or att.
+    #[arg(short = 'M', long, value_name = "SYNTAX", value_parser = syntax, default_value = "intel", hide = true)]
+    pub disassembler_style: Syntax,
     /// Count this event [default: the first with samples]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
@@ -50,6 +57,12 @@ pub struct AnnotateArgs {
     pub images: NameArgs,
 }
 
+/// By the name that perf and objdump have for it.
+fn syntax(name: &str) -> Result<Syntax, String> {
+    Syntax::from_name(name)
+        .ok_or_else(|| "there are intel, which is usual here, and att".to_owned())
+}
+
 /// What is printed of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnnotatedPart {
@@ -61,7 +74,24 @@ pub enum AnnotatedPart {
     Assembly,
 }
 
+/// What stands beside code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnnotatedNumber {
+    /// Shares of the function's weight.
+    Share,
+    /// Samples.
+    Samples,
+}
+
 impl AnnotateArgs {
+    /// What stands beside the code that is asked for.
+    pub fn number(&self) -> AnnotatedNumber {
+        match self.show_nr_samples {
+            true => AnnotatedNumber::Samples,
+            false => AnnotatedNumber::Share,
+        }
+    }
+
     /// What is asked for.
     pub fn what(&self) -> AnnotatedPart {
         match (self.source, self.asm) {

@@ -101,7 +101,7 @@ const COMMANDS: &[Options] = &[
         others: "--demangle-kernel --disable-order --full-source-path --group --group-sort-idx \
                  --itrace --max-stack --percent-type --pretty --show-cpu-utilization \
                  --show-on-off-events --show-ref-call-graph --socket-filter --stitch-lbr \
-                 --switch-off --switch-on --time-quantum --latency --parallelism --addr2line \
+                 --switch-off --switch-on --latency --parallelism --addr2line \
                  --dso-filter --no-demangle --no-source --no-asm-raw",
         instead: "perftab report --help lists what there is; --json has every column",
     },
@@ -116,7 +116,7 @@ const COMMANDS: &[Options] = &[
             ("--symfs -m --modules", "name the folder or file with --image"),
             ("-k", "use --vmlinux FILE"),
         ],
-        others: "-M --disassembler-style -n --show-nr-samples --code-with-type --data-type \
+        others: "--code-with-type --data-type \
                  --demangle-kernel --group --insn-stat --itrace --percent-type --show-total-period --type-stat",
         instead: "perftab annotate --help lists what there is; --json has every column",
     },
@@ -131,11 +131,11 @@ const COMMANDS: &[Options] = &[
         ],
         others: "-a --all-cpus -d --debug-mode -D --dump-raw-trace -g --gen-script \
                  -L --Latency -l --list -s --script --addr-range \
-                 --call-ret-trace --call-trace --deltatime --no-demangle --demangle-kernel --dlarg \
+                 --call-ret-trace --call-trace --no-demangle --demangle-kernel --dlarg \
                  --dlfilter --dump-unsorted-raw-trace --graph-function \
                  --guest-code --guestkallsyms --guestmodules --guestmount --guestvmlinux \
                  --insn-trace --itrace --list-dlfilters --max-blocks --per-event-dump \
-                 --reltime --show-bpf-events --show-cgroup-events --show-kernel-path \
+                 --show-bpf-events --show-cgroup-events --show-kernel-path \
                  --show-mmap-events --show-namespace-events --show-on-off-events \
                  --show-round-events --show-switch-events --show-task-events \
                  --show-text-poke-events --stitch-lbr --stop-bt --switch-off --switch-on --xed \

@@ -1,5 +1,7 @@
 //! `perftab report`: what may be written.
 
+use std::num::NonZeroU64;
+
 use clap::{Args, ValueEnum};
 
 use super::{FilterArgs, InputArgs, NameArgs, SymbolArgs};
@@ -24,6 +26,10 @@ pub enum SortKey {
     Tid,
     /// Row: the CPU.
     Cpu,
+    /// Row: the package that the CPU is in.
+    Socket,
+    /// Row: a piece of the time, as `--time-quantum` cuts it.
+    Time,
     /// Row: the DSO.
     Dso,
     /// Row: the source file.
@@ -127,10 +133,26 @@ fn sort_key(text: &str) -> Result<SortKey, String> {
         |key: &&SortKey| names(key).iter().any(|name| name.starts_with(&text.to_ascii_lowercase()));
     let found = SortKey::value_variants().iter().find(begins).filter(|_| !text.is_empty());
     found.copied().ok_or_else(|| {
-        "there are comm,pid,tid,cpu,dso,srcfile,srcline,sym, those of memory accesses and branches, and to order \
+        "there are comm,pid,tid,cpu,socket,time,dso,srcfile,srcline,sym, those of memory accesses and branches, and to order \
          by self,total,name; perf report has others, and reads the recordings of perftab"
             .to_owned()
     })
+}
+
+/// Nanoseconds of a time with a unit of perf's.
+fn quantum(text: &str) -> Result<NonZeroU64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ns" => Some(1_u64),
+        "us" => Some(1_000),
+        "ms" => Some(1_000_000),
+        "s" => Some(1_000_000_000),
+        _ => None,
+    };
+    let nanos = unit.zip(digits.parse().ok()).and_then(|(unit, number)| unit.checked_mul(number));
+    nanos
+        .and_then(NonZeroU64::new)
+        .ok_or_else(|| "give a time above zero with ms, us, ns or s".into())
 }
 
 fn report_fields(text: &str) -> Result<ReportFields, String> {
@@ -322,6 +344,9 @@ pub struct ReportArgs {
         hide_default_value = true
     )]
     pub sort: Vec<SortKey>,
+    /// How long the pieces are that `--sort time` cuts the time into.
+    #[arg(long, value_name = "TIME", value_parser = quantum, default_value = "100ms", hide = true)]
+    pub time_quantum: NonZeroU64,
     /// Columns: overhead,overhead_children,sample,period, keys of --sort
     #[arg(
         short = 'F',

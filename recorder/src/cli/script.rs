@@ -42,6 +42,12 @@ pub struct ScriptArgs {
     /// With -F: nine digits behind the point of times.
     #[arg(long, hide = true)]
     pub ns: bool,
+    /// Times since the first sample that is printed.
+    #[arg(long, hide = true, conflicts_with = "deltatime")]
+    pub reltime: bool,
+    /// Times since the sample that is printed before.
+    #[arg(long, hide = true)]
+    pub deltatime: bool,
     /// What the recording says of itself, above the samples.
     #[command(flatten)]
     pub header: HeaderArgs,

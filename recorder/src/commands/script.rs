@@ -48,7 +48,8 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
             ScriptFields::These(these) => columns = Some(these.clone()),
         }
     }
-    if args.max_stack != usize::MAX && columns.is_none() {
+    let clock = Clock::of(args);
+    if (args.max_stack != usize::MAX || clock != Clock::Recorded) && columns.is_none() {
         columns = Some(ScriptFields::USUAL.to_vec());
     }
     let layout = columns.map(|columns| layout(args, columns));
@@ -77,7 +78,10 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
     let taken = (!args.samples.is_empty()).then(|| session.taken_rows(&query));
     let scope = Scope { taken, symbols: args.symbols.clone() };
     let session = Rc::new(session);
-    let form = layout.map_or(Form::Block(fields, branches), Form::Fields);
+    let form = match layout {
+        Some(layout) => Form::Fields(layout, clock),
+        None => Form::Block(fields, branches),
+    };
     let printer = Rc::new(RefCell::new(Printer::new(walk, form, scope)));
     let watcher = {
         let (session, printer) = (session.clone(), printer.clone());
@@ -92,6 +96,7 @@ fn layout(args: &ScriptArgs, columns: Vec<Column>) -> Layout {
     Layout {
         columns,
         most_words: args.max_stack,
+        zero_nanos: 0,
         times: if args.ns { TimeDigits::Nanoseconds } else { TimeDigits::Microseconds },
         chains: if args.hide_call_graph { Chains::Innermost } else { Chains::Whole },
     }
@@ -102,7 +107,37 @@ enum Form {
     /// As a block, with these fields besides.
     Block(Vec<Field>, BranchLines),
     /// As perf prints chosen fields.
-    Fields(Layout),
+    Fields(Layout, Clock),
+}
+
+/// Since when times are printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clock {
+    /// As they were recorded.
+    Recorded,
+    /// Since the first sample.
+    FromFirst(Option<u64>),
+    /// Since the sample before.
+    FromLast(Option<u64>),
+}
+
+impl Clock {
+    fn of(args: &ScriptArgs) -> Self {
+        match (args.reltime, args.deltatime) {
+            (true, _) => Self::FromFirst(None),
+            (_, true) => Self::FromLast(None),
+            (false, false) => Self::Recorded,
+        }
+    }
+
+    /// What the time of the next sample is counted from.
+    fn zero(&mut self, time: u64) -> u64 {
+        match self {
+            Self::Recorded => 0,
+            Self::FromFirst(first) => *first.get_or_insert(time),
+            Self::FromLast(last) => last.replace(time).unwrap_or(time),
+        }
+    }
 }
 
 /// Which samples are printed.
@@ -149,7 +184,8 @@ impl Printer {
                     let more = branches.of(session, sample);
                     session.write_sample(sample, unwound, fields, more, &mut self.text);
                 }
-                Form::Fields(layout) => {
+                Form::Fields(layout, clock) => {
+                    layout.zero_nanos = sample.time_nanos.map_or(0, |time| clock.zero(time));
                     session.write_fields(sample, unwound, layout, &mut self.text);
                 }
             }

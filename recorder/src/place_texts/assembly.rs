@@ -10,7 +10,7 @@ use perftab_core::session::{MadeCodePlace, Session};
 use perftab_core::{
     DataReference, DsoId, FunctionCode, HotPlace, PlaceTexts, Svma, without_parameters,
 };
-use perftab_listing::instructions::{self, Instruction};
+use perftab_listing::instructions::{self, Instruction, Syntax};
 use perftab_perfdata::decode::{ByteSource, SliceSource};
 use perftab_perfdata::format::perftab_section::EmbeddedFile;
 
@@ -147,14 +147,14 @@ impl Instructions {
         }
     }
 
-    /// The same with what it refers to.
+    /// The same in a syntax, with what it refers to.
     pub fn shown(
         &self,
         session: &Session,
         number: usize,
-        form: NameForm,
+        (syntax, form): (Syntax, NameForm),
     ) -> Option<ShownInstruction> {
-        let instruction = self.of.instruction(number)?;
+        let instruction = self.of.instruction_in(syntax, number)?;
         let refers_to = instruction.refers.and_then(|reference| {
             let mut referred = self.referred.borrow_mut();
             let what = || session.referred(self.dso, reference);

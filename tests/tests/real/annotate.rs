@@ -86,6 +86,48 @@ fn shares_of_instructions_are_those_of_perf() {
     }
 }
 
+/// `-n` and `-M`.
+#[test]
+fn samples_and_syntax_of_instructions_are_those_of_perf() {
+    let test = "samples_and_syntax_of_instructions_are_those_of_perf";
+    if !is_installed(test, "perf")
+        || !is_installed(test, "objdump")
+        || cfg!(not(target_arch = "x86_64"))
+    {
+        return;
+    }
+    let recorded = RecordedProgram::new();
+    // By address. Operands are written in more than one way: att has `%` before registers.
+    let instructions = |listing: String| -> BTreeMap<String, (u64, String, bool)> {
+        let rows = listing.lines().filter_map(|line| {
+            // perf has a colon behind the samples, too.
+            let line = line.replacen(" :", " ", 1);
+            let (beside, text) = line.split_once(":  ")?;
+            let beside: Vec<&str> = beside.split([' ', ':']).filter(|it| !it.is_empty()).collect();
+            let (address, samples) = beside.split_last()?;
+            let samples = samples.first().map_or(Some(0), |number| number.parse().ok())?;
+            // What it refers to may have any text.
+            let text = text.split('#').next()?;
+            let what = text.split_whitespace().next()?.to_owned();
+            Some(((*address).to_owned(), (samples, what, text.contains('%'))))
+        });
+        rows.filter(|(address, _)| u64::from_str_radix(address, 16).is_ok()).collect()
+    };
+    let perftab = perftab_binary();
+    for function in recorded.functions() {
+        let name = function["name"].as_str().expect("a name");
+        for syntax in ["att", "intel"] {
+            let asked = ["annotate", "-i", "perf.data", "--stdio", "-n", "-M", syntax, "-s", name];
+            let theirs = recorded.output_of("perf", &[&asked[..], &["-d", "workload"]].concat());
+            let ours = [&asked[..], &["--asm"]].concat();
+            let ours = recorded.output_of(perftab.to_str().expect("a path"), &ours);
+            let (ours, theirs) = (instructions(ours), instructions(theirs));
+            assert!(ours.values().any(|(samples, ..)| *samples > 0), "{name}: {ours:?}");
+            assert_eq!(ours, theirs, "{name} {syntax}");
+        }
+    }
+}
+
 #[test]
 fn lines_are_those_of_addr2line() {
     if !is_installed("lines_are_those_of_addr2line", "addr2line") {

@@ -212,6 +212,8 @@ impl RecordedProgram {
             &["-F", "comm,tid,time", "--comm", "worker"],
             &["-F", "comm,tid,time", "-S", "work,descend"],
             &["-F", "comm,tid,cpu,time", "-C", "0"],
+            &["--reltime", "-F", "comm,tid,time", "--comm", "worker"],
+            &["--deltatime", "--ns", "-F", "comm,tid,time"],
         ] {
             let mut perf = Command::new("perf");
             let perfs =
@@ -346,7 +348,9 @@ fn perf_text(key: &str, cell: &str) -> String {
         "sym" => named(cell.split_once("] ").map_or(cell, |(_, name)| name.trim())).to_owned(),
         // `4711:name`
         "pid" => cell.split(':').next().unwrap_or(cell).trim().to_owned(),
-        "cpu" => cell.trim_start_matches('0').to_owned(),
+        "cpu" | "socket" => cell.trim_start_matches('0').to_owned(),
+        // Ours are nanoseconds, perf's have six digits behind the point.
+        "time" => format!("{}000", cell.replace('.', "")),
         _ => cell.to_owned(),
     }
 }
@@ -381,7 +385,7 @@ fn our_rows(report: &Value, list: &str, members: &[&str]) -> Rows {
         let text = |member: &&str| match (*member, &row[*member]) {
             ("dso", Value::Null) => "[unknown]".to_owned(),
             ("name", _) => our_name(row).to_owned(),
-            ("cpu", value) => value.to_string().trim_start_matches('0').to_owned(),
+            ("cpu" | "socket", value) => value.to_string().trim_start_matches('0').to_owned(),
             ("dso" | "file" | "srcline", Value::String(path)) => file_name(path).to_owned(),
             (_, Value::String(text)) => text.clone(),
             (_, value) => value.to_string(),
@@ -464,13 +468,15 @@ fn the_same_sort_keys_have_the_same_rows() {
     let all = recorded.threads_and_times();
     let time = format!("{},{}", all[all.len() / 5].2, all[all.len() * 4 / 5].2);
     // What a thread's number is called by perf is `pid`.
-    let sorts: [(&str, &[&str], &[&str]); 7] = [
+    let sorts: [(&str, &[&str], &[&str]); 9] = [
         ("comm", &["comm"], &["comm"]),
         ("dso", &["dso"], &["dso"]),
         ("comm,dso", &["comm", "dso"], &["comm", "dso"]),
         ("tid", &["tid"], &["pid"]),
         ("cpu", &["cpu"], &["cpu"]),
         ("cpu,comm", &["cpu", "comm"], &["cpu", "comm"]),
+        ("socket,comm", &["socket", "comm"], &["socket", "comm"]),
+        ("comm,time", &["comm", "time"], &["comm", "time"]),
         ("comm,tid,sym,dso", &["comm", "tid", "name", "dso"], &["comm", "pid", "sym", "dso"]),
     ];
     for (sort, members, keys) in sorts {
@@ -483,6 +489,11 @@ fn the_same_sort_keys_have_the_same_rows() {
             assert!(ours.len() >= least, "{asked:?}: {ours:?}");
         }
     }
+    let quantum = ["--time-quantum", "7ms"];
+    let asked = [&["--sort", "time"], &quantum[..]].concat();
+    let ours = our_rows(&recorded.ours(&asked), "rows", &["time"]);
+    assert_same(&ours, &recorded.perf_rows(&quantum, &["time"]), &asked);
+    assert!(ours.len() > 1, "{ours:?}");
     let of_program = ["--dsos", "workload,none"];
     let asked = ["--sort", "srcfile", "--dsos", "workload,none"];
     let mut ours = our_rows(&recorded.ours(&asked), "rows", &["file"]);

@@ -22,6 +22,7 @@ use perftab_core::{
     CodeLine, CodeOrigin, Direction, Dso, DsoId, DsoKind, FunctionCode, FunctionKey, FunctionOrder,
     FunctionRef, Group, Inlines, NamingDepth, Query, SortDirection,
 };
+use perftab_listing::instructions::Syntax;
 use perftab_listing::source::SourceCheck;
 use serde::{Serialize, Serializer};
 
@@ -188,8 +189,9 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     };
     let places = SourcePlaces::new(&args.sources, &args.images.images);
     let names_of_targets = if args.json { NameForm::Whole } else { NameForm::Short };
+    let form = (args.disassembler_style, names_of_targets);
     let (part, reader) = (args.what(), Sources::of(places));
-    let mut sources = ReadSources { part, reader, names_of_targets };
+    let mut sources = ReadSources { part, reader, form };
     let mut without_code = Vec::new();
     // All samples are gone through for each.
     let mut tries = limit.saturating_add(MOST_WITHOUT_CODE);
@@ -233,7 +235,7 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         serde_json::to_writer(&mut results, &annotation).map_err(io::Error::from)?;
         writeln!(results)?;
     } else {
-        text::write(&mut results, &annotation, args.what())?;
+        text::write(&mut results, &annotation, args.what(), args.number())?;
     }
     results.end()?;
     sources.reader.report.say();
@@ -294,11 +296,11 @@ fn operands(args: &AnnotateArgs) -> (PathBuf, Option<String>) {
     }
 }
 
-/// What is read of source files.
+/// What is read of source files, and how instructions are written.
 struct ReadSources {
     part: AnnotatedPart,
     reader: Sources,
-    names_of_targets: NameForm,
+    form: (Syntax, NameForm),
 }
 
 /// Where code is looked for.
@@ -383,7 +385,6 @@ impl Place<'_> {
         let AnnotatedCode { all, instructions: of_code, lines: by_line, files, .. } = annotated;
         let ran = self.blocks.as_ref().map(|blocks| branches::by_instruction(code, blocks));
         let mut ran_lines: BTreeMap<CodeLine, u64> = BTreeMap::new();
-        let names_of_targets = read.names_of_targets;
         let mut names = ShownNames::default();
         let mut instructions = Vec::new();
         for (number, (CodeOrigin { inlined, line }, sum)) in of_code.into_iter().enumerate() {
@@ -392,7 +393,7 @@ impl Place<'_> {
                 let most = ran_lines.entry(line).or_default();
                 *most = executions.max(*most);
             }
-            let shown = code.shown(session, number, names_of_targets);
+            let shown = code.shown(session, number, read.form);
             let (text, refers_to) = shown.map(|it| (it.text, it.refers_to)).unzip();
             instructions.push(AnnotatedInstruction {
                 address: code.address_in_file(number).map_or(0, |address| address.0),

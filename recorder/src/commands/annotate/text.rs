@@ -10,7 +10,7 @@ use super::{
     AnnotatedFunction, AnnotatedInstruction, AnnotatedLine, Annotation, FileCode, MOST_BETWEEN,
     RanInstruction, SourceFile, TakenBranch,
 };
-use crate::cli::AnnotatedPart;
+use crate::cli::{AnnotatedNumber, AnnotatedPart};
 use perftab_core::without_parameters;
 use perftab_listing::source::SourceCheck;
 
@@ -44,7 +44,12 @@ enum Colours {
 }
 
 /// Prints all functions, and of each what is asked for.
-pub fn write(results: &mut Results, of: &Annotation, part: AnnotatedPart) -> io::Result<()> {
+pub fn write(
+    results: &mut Results,
+    of: &Annotation,
+    part: AnnotatedPart,
+    number: AnnotatedNumber,
+) -> io::Result<()> {
     let is_wanted =
         io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let colours = if is_wanted { Colours::Shown } else { Colours::LeftOut };
@@ -52,7 +57,7 @@ pub fn write(results: &mut Results, of: &Annotation, part: AnnotatedPart) -> io:
     let (event, weight) = (printable(&of.event), grouped(of.weight));
     writeln!(results, "# {event}: {samples}, weight {weight}")?;
     for function in &of.functions {
-        let mut listing = Listing { results, function, colours };
+        let mut listing = Listing { results, function, number, colours };
         listing.head(of)?;
         match part {
             AnnotatedPart::Both => listing.instructions(Sources::Shown)?,
@@ -94,6 +99,7 @@ fn branch_text(ran: &RanInstruction, branch: &TakenBranch) -> String {
 struct Listing<'a, 'r> {
     results: &'r mut Results,
     function: &'a AnnotatedFunction,
+    number: AnnotatedNumber,
     colours: Colours,
 }
 
@@ -105,7 +111,11 @@ impl<'a> Listing<'a, '_> {
         let (name, dso) = (short(&function.name), printable(&function.dso));
         writeln!(
             self.results,
-            "#\n# {name} in {dso}: {samples}, {share}; shares below are of these"
+            "#\n# {name} in {dso}: {samples}, {share}; {} below are of these",
+            match self.number {
+                AnnotatedNumber::Share => "shares",
+                AnnotatedNumber::Samples => "samples",
+            }
         )?;
         for SourceFile { path, checked_by, .. } in &function.sources {
             let what = match checked_by {
@@ -193,7 +203,7 @@ impl<'a> Listing<'a, '_> {
             };
             let of_branch = instruction.ran.and_then(|ran| Some(branch_text(&ran, &ran.branch?)));
             let beside = [of_branch.unwrap_or_default(), beside].join("  ");
-            let (share, shade) = self.share(instruction.weight);
+            let (share, shade) = self.number(instruction.samples, instruction.weight);
             let row =
                 format!("{address:>width$x}:     {text:TEXT_WIDTH$}  {}", beside.trim_start());
             let executions = instruction.ran.map(|ran| ran.executions);
@@ -219,7 +229,7 @@ impl<'a> Listing<'a, '_> {
             self.row(Shade::Source, "", &format!("{:>6}  {}:", "", printable(file)))?;
             let source = self.source(file);
             let mut next: Option<NonZeroU32> = None;
-            for &AnnotatedLine { line, weight, executions, .. } in lines {
+            for &AnnotatedLine { line, samples, weight, executions, .. } in lines {
                 let between = next.map_or(0, |next| line.get().saturating_sub(next.get()));
                 if between > MOST_BETWEEN
                     || (between > 0 && source.is_none_or(|it| it.lines.is_empty()))
@@ -230,7 +240,7 @@ impl<'a> Listing<'a, '_> {
                         self.line(cold, source, (Shade::Source, ""), None)?;
                     }
                 }
-                let (share, shade) = self.share(weight);
+                let (share, shade) = self.number(samples, weight);
                 self.line(line, source, (shade, &share), executions)?;
                 next = line.checked_add(1);
             }
@@ -257,7 +267,7 @@ impl<'a> Listing<'a, '_> {
     }
 
     /// Nothing where nothing ended.
-    fn share(&self, weight: u64) -> (String, Shade) {
+    fn number(&self, samples: u64, weight: u64) -> (String, Shade) {
         let whole = self.function.self_weight as f64;
         let share = 100.0 * weight as f64 / whole.max(1.0);
         let shade = match share {
@@ -265,7 +275,11 @@ impl<'a> Listing<'a, '_> {
             WARM.. => Shade::Warm,
             _ => Shade::Cold,
         };
-        let text = if weight > 0 { percent(weight as f64, whole) } else { String::new() };
+        let text = match (self.number, weight) {
+            (_, 0) => String::new(),
+            (AnnotatedNumber::Share, _) => percent(weight as f64, whole),
+            (AnnotatedNumber::Samples, _) => grouped(samples),
+        };
         (text, shade)
     }
 

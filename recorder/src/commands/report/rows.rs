@@ -203,6 +203,8 @@ pub fn title(key: Key) -> &'static str {
         Key::Pid => "PID",
         Key::Tid => "TID",
         Key::Cpu => "CPU",
+        Key::Socket => "Socket",
+        Key::Time(_) => "Time",
         Key::Dso => "DSO",
         Key::File => "Source file",
         Key::Line => "Source line",
@@ -232,6 +234,9 @@ fn access_title(key: AccessKey) -> &'static str {
 /// A cell as it is printed.
 pub fn text(cell: &Cell) -> String {
     match cell {
+        Cell::Number(Key::Time(_), nanos) => {
+            format!("{}.{:06}", nanos / 1_000_000_000, nanos % 1_000_000_000 / 1000)
+        }
         Cell::Number(_, number) => number.to_string(),
         Cell::Address(_, address) => format!("{address:#x}"),
         Cell::Text(Key::Dso | Key::Access(AccessKey::Dso), path) => file_name(path).to_owned(),
@@ -242,7 +247,7 @@ pub fn text(cell: &Cell) -> String {
         Cell::Function { address: Some(address), .. } => format!("{address:#x}"),
         Cell::Function { .. } => "[no mapping]".to_owned(),
         Cell::Nothing(Key::Access(_)) => "[unknown]".to_owned(),
-        Cell::Nothing(Key::Cpu) => "-".to_owned(),
+        Cell::Nothing(Key::Cpu | Key::Socket) => "-".to_owned(),
         Cell::Nothing(Key::File) => "[no source file]".to_owned(),
         Cell::Nothing(Key::Line) => "[no source line]".to_owned(),
         Cell::Nothing(_) => "[no mapping]".to_owned(),

@@ -1,5 +1,7 @@
 //! What `perftab report` is asked for: what rows are, how they are ordered, and which columns are printed.
 
+use std::num::NonZeroU64;
+
 use anyhow::bail;
 use perftab_core::{
     AccessKey, AccessPart, FunctionKey, FunctionOrder, Key, Measure, SortDirection,
@@ -47,7 +49,7 @@ impl Sort {
                 }
                 SortKey::Total => orders.push(FunctionKey::Total),
                 SortKey::Name => orders.push(FunctionKey::Name),
-                key => rows.extend(row_key(key)?),
+                key => rows.extend(row_key(key, args.time_quantum)?),
             }
         }
         let asked = [
@@ -56,7 +58,7 @@ impl Sort {
         ];
         let more: Vec<Column> = asked.into_iter().filter(|it| it.0).map(|it| it.1).collect();
         let columns = match &args.fields {
-            Some(fields) => Some(columns(fields, &mut rows)?),
+            Some(fields) => Some(columns(fields, &mut rows, args.time_quantum)?),
             // For programs, by which every text is a column.
             None if args.rows.field_separator.is_some() && !args.mem_mode => {
                 if rows.is_empty() {
@@ -116,7 +118,11 @@ impl Sort {
 }
 
 /// The columns that are asked for, then the other keys of rows. Adds those that are asked for to the keys.
-fn columns(fields: &ReportFields, rows: &mut Vec<Key>) -> anyhow::Result<Vec<Column>> {
+fn columns(
+    fields: &ReportFields,
+    rows: &mut Vec<Key>,
+    quantum: NonZeroU64,
+) -> anyhow::Result<Vec<Column>> {
     let mut columns = Vec::new();
     if let ReportFields::Added(_) = fields {
         if rows.is_empty() {
@@ -131,7 +137,7 @@ fn columns(fields: &ReportFields, rows: &mut Vec<Key>) -> anyhow::Result<Vec<Col
             ReportField::Period => Column::Period,
             ReportField::Key(SortKey::Own) => Column::Own,
             ReportField::Key(SortKey::Total) => Column::Total,
-            ReportField::Key(key) => match row_key(key)? {
+            ReportField::Key(key) => match row_key(key, quantum)? {
                 Some(key) => Column::Key(key),
                 None => continue,
             },
@@ -157,13 +163,15 @@ fn columns(fields: &ReportFields, rows: &mut Vec<Key>) -> anyhow::Result<Vec<Col
 }
 
 /// What a row is by a key; `None` if the key is an order.
-fn row_key(key: SortKey) -> anyhow::Result<Option<Key>> {
+fn row_key(key: SortKey, quantum: NonZeroU64) -> anyhow::Result<Option<Key>> {
     Ok(Some(match key {
         SortKey::Own | SortKey::Total | SortKey::Name => return Ok(None),
         SortKey::Comm => Key::Comm,
         SortKey::Pid => Key::Pid,
         SortKey::Tid => Key::Tid,
         SortKey::Cpu => Key::Cpu,
+        SortKey::Socket => Key::Socket,
+        SortKey::Time => Key::Time(quantum),
         SortKey::Dso => Key::Dso,
         SortKey::File => Key::File,
         SortKey::Line => Key::Line,

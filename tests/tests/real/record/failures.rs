@@ -73,7 +73,7 @@ fn options_and_events_of_perf_are_answered() {
     for (line, words) in [
         (&["report", "--tui"][..], &["report does not have --tui of perf", "perftab view"][..]),
         (&["report", "--no-source", "record"], &["report does not have --no-source of perf"]),
-        (&["script", "--deltatime"], &["script does not have --deltatime of perf"]),
+        (&["script", "--insn-trace"], &["script does not have --insn-trace of perf"]),
         (&["stat", "true"], &["perftab does not have the command stat of perf", "perf stat"]),
     ] {
         let mut command = Command::new(perftab_binary());

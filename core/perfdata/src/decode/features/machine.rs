@@ -43,6 +43,7 @@ pub(super) fn cpu_topology(
     let order = cursor.order();
     let mut sockets: Vec<u32> =
         pairs.chunks_exact(8).filter_map(|pair| Some(order.u32(*pair.last_chunk()?))).collect();
+    machine.socket_of_cpu = sockets.clone();
     sort(&mut sockets);
     sockets.dedup();
     machine.sockets = u32::try_from(sockets.len()).ok();
