@@ -31,7 +31,7 @@ struct Options {
 const COMMANDS: &[Options] = &[
     Options {
         command: "record",
-        accepted: "-v --verbose -T --timestamp -P --period --sample-cpu --sample-identifier --timestamp-boundary",
+        accepted: "-v --verbose -T --timestamp -P --period --sample-cpu --sample-identifier --timestamp-boundary -R --raw-samples",
         letters: &[],
         answers: &[
             (
@@ -44,15 +44,17 @@ const COMMANDS: &[Options] = &[
                 "after the recording, run perftab buildid kcore, which keeps the kernel's code",
             ),
             ("--dry-run", "to try the options, record `true`"),
+            ("--switch-events", "--off-cpu records context switches"),
+            ("--group", "write -e '{EVENT,EVENT}'"),
         ],
-        others: "-b --branch-any -d --data -I --intr-regs -i --no-inherit \
-                 -j --branch-filter -n --no-samples -R --raw-samples -r --realtime -S --snapshot -s \
+        others: "-b --branch-any -d --data -I --intr-regs \
+                 -j --branch-filter -n --no-samples -r --realtime -S --snapshot -s \
                  --stat -W --weight --affinity --aio --all-cgroups --aux-sample \
                  --clang-opt --clang-path --code-page-size --data-page-size --debuginfod \
-                 --exclude-perf --group --kernel-callchains --mmap-flush --namespaces \
+                 --exclude-perf --kernel-callchains --mmap-flush --namespaces \
                  --no-bpf-event --num-thread-synthesize --off-cpu-thresh \
-                 --per-thread --phys-data --proc-map-timeout --setup-filter --strict-freq \
-                 --switch-events --switch-output-event --synth \
+                 --per-thread --phys-data --proc-map-timeout --setup-filter \
+                 --switch-output-event --synth \
                  --tail-synthesize --threads --timestamp-filename --transaction --user-callchains \
                  --user-regs --vmlinux --latency",
         instead: "use perf record with it: perftab opens what it writes",
@@ -77,7 +79,7 @@ const COMMANDS: &[Options] = &[
             ),
             ("--ignore-callees --max-stack", "use perftab report --drop"),
         ],
-        others: "-b --branch-any -i --no-inherit -j --branch-filter -r --realtime --all-cgroups --demangle-kernel \
+        others: "-b --branch-any -j --branch-filter -r --realtime --all-cgroups --demangle-kernel \
                  --group --group-sort-idx --namespaces --no-bpf-event --num-thread-synthesize --overwrite \
                  --proc-map-timeout --raw-trace --show-on-off-events --stitch-lbr --switch-off --switch-on",
         instead: "perf top has it",
@@ -95,11 +97,13 @@ const COMMANDS: &[Options] = &[
             ("-D --dump-raw-trace --raw-trace --samples", "use perftab script"),
             ("--symfs --kallsyms -m --modules", "name the folder or file with --image"),
             ("-k", "use --vmlinux FILE"),
+            ("--max-stack", "record with --call-graph fp,N, which keeps so many"),
+            ("--group --group-sort-idx", "--event NAME prints one event of a group"),
             ("--ns", "times are in perftab script"),
             ("-M --disassembler-style --objdump --prefix --prefix-strip", "use perftab annotate"),
         ],
-        others: "--demangle-kernel --disable-order --full-source-path --group --group-sort-idx \
-                 --itrace --max-stack --percent-type --pretty --show-cpu-utilization \
+        others: "--demangle-kernel --disable-order --full-source-path \
+                 --itrace --percent-type --pretty --show-cpu-utilization \
                  --show-on-off-events --show-ref-call-graph --socket-filter --stitch-lbr \
                  --switch-off --switch-on --latency --parallelism --addr2line \
                  --dso-filter --no-demangle --no-source --no-asm-raw",
@@ -148,10 +152,11 @@ const COMMANDS: &[Options] = &[
         letters: &[("comm", 'C'), ("dso", 'd')],
         answers: &[
             ("-S --symbols", "use --focus NAME"),
-            ("-s", "use --sort KEY"),
+            ("-s", "rows are functions; --sort orders them"),
+            ("-o --order", "use --sort increase, decrease, before, after or name"),
             ("--symfs --kallsyms -m --modules", "name the folder or file with --image"),
         ],
-        others: "-b --baseline-only -c --compute -D --dump-raw-trace -F --formula -o --order -p \
+        others: "-b --baseline-only -c --compute -D --dump-raw-trace -F --formula -p \
                  --period -t --field-separator --cycles-hist --percentage --stream",
         instead: "perftab diff --help lists what there is; --json has every column",
     },
@@ -216,9 +221,12 @@ pub fn is_quiet(matches: &ArgMatches) -> bool {
 }
 
 /// The arguments, where perf reads them in another way than clap: `help VERB`, `record -z6`, and `report -g` whose
-/// value may be left out before the name of a recording.
+/// value may be left out before the name of a recording; `-v`.
 pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = given.collect();
+    if arguments.len() == 2 && arguments[1] == "-v" {
+        arguments[1] = "version".into();
+    }
     if arguments.get(1).is_some_and(|verb| verb == "help") {
         arguments.remove(1);
         arguments.push("--help".into());
@@ -398,8 +406,8 @@ mod tests {
             ("script", "--no-demangle"),
             ("report", "--no-demangle"),
             ("report", "--no-source"),
-            ("record", "--inherit"),
-            ("record", "--no-inherit"),
+            ("record", "--debuginfod"),
+            ("record", "--no-debuginfod"),
         ] {
             let does_not = format!("perftab {command} does not have {option} of perf; ");
             assert!(said(command, option).starts_with(&does_not), "{}", said(command, option));
@@ -437,6 +445,7 @@ mod tests {
         };
         assert_eq!(read("perftab help report"), "perftab report --help");
         assert_eq!(read("perftab help"), "perftab --help");
+        assert_eq!(read("perftab -v"), "perftab version");
         for (given, meant) in [
             ("-g", "--call-graph=graph"),
             ("-g perf.data", "--call-graph=graph perf.data"),

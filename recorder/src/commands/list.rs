@@ -115,6 +115,9 @@ pub fn run(args: &ListEventsArgs) -> anyhow::Result<Outcome> {
             write_name(&mut results, &name, kind)?;
         }
     }
+    if is_first {
+        output::notice(format_args!("no event of this machine matches {}", args.what.join(" or ")));
+    }
     results.flush()?;
     Ok(Outcome::Complete)
 }

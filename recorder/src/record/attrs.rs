@@ -5,7 +5,7 @@ use perftab_perfdata::format::attr::{branch_sample_type, read_format, sample_typ
 
 use super::clock;
 use super::events::{EventSpec, GroupSamples, Grouping, Mode, Privilege, Sampled};
-use super::options::{CallChains, KeptSamples, Plan, Rate, StackCopy, Start};
+use super::options::{CallChains, Children, KeptSamples, Plan, Rate, StackCopy, Start};
 use super::sys;
 use super::target::Target;
 use super::tasks::DescribedMappings;
@@ -120,7 +120,8 @@ pub fn attr(
     // As perf: members count while their leader does.
     let leads = !spec.grouping.is_member();
     attr.set_disabled(u64::from(leads));
-    let may_inherit = role == Role::Tracking || !reads_values && !spec.has(Mode::NotInherited);
+    let has_children = plan.children == Children::Recorded && !spec.has(Mode::NotInherited);
+    let may_inherit = role == Role::Tracking || !reads_values && has_children;
     attr.set_inherit(match plan.target {
         Target::Command | Target::Processes(_) => u64::from(may_inherit),
         Target::Threads(_) | Target::Cpus(_) | Target::Cgroup(_) => 0,
@@ -219,14 +220,19 @@ mod tests {
         options: RecordArgs,
     }
 
-    /// The bits that follow sigtrap, as in Linux 6.19 (`include/uapi/linux/perf_event.h`): 1 defers, 2 takes what comes.
+    /// The flags of an attr as they stand in the file (`include/uapi/linux/perf_event.h`).
+    fn flags(options: &[&str], spec: &EventSpec, level: KernelLevel, role: Role) -> u64 {
+        let line = [&["record"], options].concat();
+        let plan = Plan::new(&Line::parse_from(line).options).expect("a plan");
+        let attr = sys::attr_bytes(&attr(&plan, &[], spec, level, role));
+        u64::from_ne_bytes(attr[40..48].try_into().expect("eight bytes"))
+    }
+
+    /// The bits that follow sigtrap in Linux 6.19: 1 defers, 2 takes what comes.
     #[test]
     fn call_chains_are_deferred_where_the_kernel_can() {
         let bits = |chains: &str, spec: &EventSpec, level, role| {
-            let line = ["record", "--call-graph", chains, "-a"];
-            let plan = Plan::new(&Line::parse_from(line).options).expect("a plan");
-            let attr = sys::attr_bytes(&attr(&plan, &[], spec, level, role));
-            u64::from_ne_bytes(attr[40..48].try_into().expect("the flags")) >> 38
+            flags(&["--call-graph", chains, "-a"], spec, level, role) >> 38
         };
         let (newest, before) = (KernelLevel::NEWEST_FIRST[0], KernelLevel::NEWEST_FIRST[1]);
         let (samples, chains) = (EventSpec::cpu_clock(), EventSpec::deferred_chains());
@@ -237,5 +243,17 @@ mod tests {
         assert_eq!(bits("fp,defer", &sideband, newest, Role::Tracking), 1);
         assert_eq!(bits("fp,defer", &samples, before, Role::SamplingOnly), 0);
         assert_eq!(bits("fp", &samples, newest, Role::SamplingOnly), 0);
+    }
+
+    /// What they map is known all the same.
+    #[test]
+    fn children_are_left_out_of_samples() {
+        let inherits = |options: &[&str], role| {
+            flags(options, &EventSpec::cpu_clock(), KernelLevel::Oldest, role) >> 1 & 1
+        };
+        for (role, of_none) in [(Role::SamplingOnly, 0), (Role::Tracking, 1)] {
+            assert_eq!(inherits(&["true"], role), 1);
+            assert_eq!(inherits(&["-i", "true"], role), of_none);
+        }
     }
 }

@@ -162,7 +162,9 @@ pub fn find(program: &OsStr) -> Result<PathBuf> {
             Err(error) => reason = error,
         }
     }
-    Err(anyhow!(cannot_start(program, &reason)))
+    let mode = ["fp", "dwarf", "lbr"].into_iter().find(|mode| program == *mode);
+    let hint = mode.map(|mode| format!("; to walk stacks so, write --call-graph {mode}"));
+    Err(anyhow!("{}{}", cannot_start(program, &reason), hint.unwrap_or_default()))
 }
 
 fn check_executable(path: &Path) -> io::Result<()> {

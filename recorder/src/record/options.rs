@@ -42,13 +42,19 @@ pub struct SamplingArgs {
     /// Samples per second and CPU, or max [default: 999]
     #[arg(short = 'F', long = "freq", value_name = "HZ", conflicts_with = "count")]
     pub frequency: Option<String>,
+    /// Fail if the kernel does not allow as many.
+    #[arg(long, hide = true)]
+    pub strict_freq: bool,
+    /// Leave out threads and processes that begin meanwhile.
+    #[arg(short = 'i', long, hide = true)]
+    pub no_inherit: bool,
     /// One sample every COUNT events
     #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Record call chains; the same as --call-graph fp
     #[arg(short = 'g')]
     pub chains: bool,
-    /// How to walk the stack: fp[,N|,defer], dwarf[,SIZE], dwarf-dump[,SIZE], lbr
+    /// Walk stacks by fp[,N|,defer], dwarf[,SIZE], dwarf-dump[,SIZE], lbr
     #[arg(long, value_name = "MODE")]
     pub call_graph: Option<String>,
     /// Ring buffer per CPU, in pages or as 2M [default: 512K or more]
@@ -236,6 +242,15 @@ pub enum KeptSamples {
     Latest,
 }
 
+/// Whether what a thread or process begins is recorded with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Children {
+    /// It is.
+    Recorded,
+    /// It is not.
+    LeftOut,
+}
+
 /// Whether time off the CPU can be worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffCpu {
@@ -289,6 +304,8 @@ pub struct Plan {
     pub rate: Rate,
     /// Whether samples carry the stack.
     pub chains: CallChains,
+    /// What threads and processes begin.
+    pub children: Children,
     /// Whether context switches are recorded.
     pub off_cpu: OffCpu,
     /// Ring of each CPU.
@@ -412,6 +429,10 @@ impl Plan {
             },
             rate,
             chains,
+            children: match sampling.no_inherit {
+                true => Children::LeftOut,
+                false => Children::Recorded,
+            },
             off_cpu: OffCpu::LeftOut,
             ring: match sampling.mmap_pages.as_deref() {
                 Some(text) => RingSize { bytes: ring_size(text)?, origin: RingOrigin::Given },
@@ -469,6 +490,10 @@ fn rate(args: &SamplingArgs, notices: &mut Vec<String>) -> Result<Rate> {
         },
     };
     match limit {
+        Some(limit) if wanted > limit && limit > 0 && args.strict_freq => bail!(
+            "-F {wanted} is more than the {limit} Hz that the kernel allows; raise them with \
+             sysctl kernel.perf_event_max_sample_rate={wanted}, or leave --strict-freq out"
+        ),
         Some(limit) if wanted > limit && limit > 0 => {
             notices.push(format!(
                 "-F {wanted} is more than the kernel allows: using {limit} Hz; \

@@ -32,6 +32,9 @@ fn wrong_usage() {
     recorder.run::<&str>(&[]).failed_with(2, &["-- CMD", "-p PID", "-a"]);
     recorder.run(&["-e", "cycels", "--", "true"]).failed_with(2, &["'cycels'", "cpu-clock"]);
     recorder.run(&["-F", "often", "--", "true"]).failed_with(2, &["-F often"]);
+    let too_often = ["-F", "999999999", "--strict-freq", "--", "true"];
+    recorder.run(&too_often).failed_with(2, &["999999999", "perf_event_max_sample_rate"]);
+    recorder.run(&["-g", "dwarf", "true"]).failed_with(1, &["'dwarf'", "--call-graph dwarf"]);
     recorder.run(&["-C", "4096", "--", "true"]).failed_with(2, &["4096", "not online"]);
     // Of no CPU.
     let lbr = ["--call-graph", "lbr", "-e", "cpu-clock", "--", "true"];
@@ -74,6 +77,7 @@ fn options_and_events_of_perf_are_answered() {
         (&["report", "--tui"][..], &["report does not have --tui of perf", "perftab view"][..]),
         (&["report", "--no-source", "record"], &["report does not have --no-source of perf"]),
         (&["script", "--insn-trace"], &["script does not have --insn-trace of perf"]),
+        (&["report", "--max-stack", "9"], &["report does not have --max-stack of perf", "fp,N"]),
         (&["stat", "true"], &["perftab does not have the command stat of perf", "perf stat"]),
     ] {
         let mut command = Command::new(perftab_binary());
