@@ -146,6 +146,8 @@ pub enum WarningKind {
     TruncatedStacks,
     /// Code that was built without frame pointers was recorded by them: samples lack callers or have wrong ones.
     NoFramePointers,
+    /// Stacks are larger than what a record has room for: their outermost frames were read later, and may be wrong.
+    StacksReadLater,
     /// Text stands among the records, which a recorder printed.
     Text,
     /// The kernel or the recorder lost samples.

@@ -38,7 +38,7 @@ pub(super) const STATUSES: [Status; 8] = [
 pub(super) const PROVENANCES: [Provenance; 4] =
     [Provenance::Matched, Provenance::Embedded, Provenance::Forced, Provenance::SelfNamed];
 
-pub(super) const WARNING_KINDS: [WarningKind; 19] = [
+pub(super) const WARNING_KINDS: [WarningKind; 20] = [
     WarningKind::Unfinished,
     WarningKind::Truncated,
     WarningKind::Unreadable,
@@ -58,6 +58,7 @@ pub(super) const WARNING_KINDS: [WarningKind; 19] = [
     WarningKind::TruncatedStacks,
     WarningKind::PartRead,
     WarningKind::NoFramePointers,
+    WarningKind::StacksReadLater,
 ];
 
 pub(super) const EVENT_ORIGINS: [EventOrigin; 2] = [EventOrigin::Recorded, EventOrigin::Derived];
@@ -116,7 +117,7 @@ mod tests {
             Unfinished | PartsMissing | Truncated | Damaged | Unpacking | BadSection
             | Unreadable | Unsupported | NotUnwound | TruncatedStacks | Text | Lost
             | OutOfOrder | NoTime | UnknownEvent | BuildIdConflict | Ambiguous | PartRead
-            | NoFramePointers => [
+            | NoFramePointers | StacksReadLater => [
                 Unfinished,
                 PartsMissing,
                 Truncated,
@@ -136,6 +137,7 @@ mod tests {
                 Ambiguous,
                 PartRead,
                 NoFramePointers,
+                StacksReadLater,
             ],
         };
         for kind in all(Lost) {

@@ -107,6 +107,7 @@ fn finish(session: &Session) -> Outcome {
         | WarningKind::Ambiguous
         | WarningKind::Text
         | WarningKind::NoFramePointers
+        | WarningKind::StacksReadLater
         | WarningKind::NoTime => true,
         WarningKind::Unfinished
         | WarningKind::PartsMissing

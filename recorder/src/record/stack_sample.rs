@@ -38,6 +38,8 @@ pub struct StackSamples {
 pub enum Reached {
     /// To the first function of its thread.
     Root,
+    /// So far too: so many frames by the copy, and the others by what the thread had there later.
+    RootBehind(usize),
     /// As far as it was copied.
     EndOfCopy,
 }
@@ -65,8 +67,17 @@ pub struct Walkable<'a> {
     pub stack: &'a [u8],
     /// Whether there may be more of it.
     pub extent: CopyExtent,
-    /// The process.
+    /// Whose stack it is.
+    pub thread: Thread,
+}
+
+/// A thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Thread {
+    /// Its process.
     pub pid: u32,
+    /// Its own number.
+    pub tid: u32,
 }
 
 /// How much of a stack is in a copy.
@@ -164,7 +175,10 @@ impl StackSamples {
                 true => CopyExtent::AllAskedFor,
                 false => CopyExtent::AllThereIs,
             },
-            pid: word_in(record, self.pid)? as u32,
+            thread: {
+                let both = word_in(record, self.pid)?;
+                Thread { pid: both as u32, tid: (both >> 32) as u32 }
+            },
         })
     }
 
@@ -180,21 +194,31 @@ impl StackSamples {
         out: &mut Vec<u8>,
     ) -> Option<()> {
         let places = self.places_in(record)?;
-        let callers_size = 8 * (callers.len() + 1);
+        // Where it goes on by what was read later, a second marker stands.
+        let in_copy = match reached {
+            Reached::RootBehind(frames) => frames.min(callers.len()),
+            Reached::Root | Reached::EndOfCopy => callers.len(),
+        };
+        let (callers, behind) = callers.split_at(in_copy);
+        let marked_again = if behind.is_empty() { &[][..] } else { &[CONTEXT_USER] };
+        let words = 1 + callers.len() + marked_again.len() + behind.len();
+        let callers_size = 8 * words;
         if record.len() - (places.end - places.stack) + 16 + callers_size > MAX_RECORD_SIZE {
             return None;
         }
-        let count = word_in(record, places.chain)? + callers.len() as u64 + 1;
+        let count = word_in(record, places.chain)? + words as u64;
         let start = out.len();
         out.extend_from_slice(record.get(..places.chain)?);
         out.extend_from_slice(&count.to_ne_bytes());
         out.extend_from_slice(record.get(places.chain + 8..places.chain_end)?);
         let (&innermost, callers) = callers.split_first()?;
-        let calls = callers.iter().map(|caller| caller.wrapping_sub(1));
-        out.extend([CONTEXT_USER, innermost].into_iter().chain(calls).flat_map(u64::to_ne_bytes));
+        let within_call = |returns_to: &u64| returns_to.wrapping_sub(1);
+        let chain = [CONTEXT_USER, innermost].into_iter().chain(callers.iter().map(within_call));
+        let behind = marked_again.iter().copied().chain(behind.iter().map(within_call));
+        out.extend(chain.chain(behind).flat_map(u64::to_ne_bytes));
         out.extend_from_slice(record.get(places.chain_end..places.registers)?);
         match reached {
-            Reached::Root => out.extend_from_slice(&[0; 8]),
+            Reached::Root | Reached::RootBehind(_) => out.extend_from_slice(&[0; 8]),
             Reached::EndOfCopy => {
                 out.extend_from_slice(record.get(places.registers..places.stack)?);
             }
@@ -408,7 +432,8 @@ pub mod tests {
         let samples = StackSamples::new(BITS, None, REGISTERS, 16).expect("copies");
         let taken = sample(0x1234, 5, &[1; 16], 32);
         let walkable = samples.walkable(&taken).expect("it has a copy");
-        assert_eq!((walkable.pid, walkable.stack), (7, &[1; 16][..]));
+        assert_eq!(walkable.thread, Thread { pid: 7, tid: 7 });
+        assert_eq!(walkable.stack, &[1; 16]);
         assert_eq!(walkable.extent, CopyExtent::AllAskedFor);
         let numbers = if cfg!(target_arch = "x86_64") { [7, 8, 6] } else { [31, 32, 29] };
         let values = numbers.map(|number| walkable.registers.get(number));
@@ -425,6 +450,15 @@ pub mod tests {
         assert_eq!(words, [&[0x1234, 7 | 7 << 32, 5][..], &chain, &[0, 0]].concat());
         assert_eq!(usize::from(u16::from_ne_bytes([out[6], out[7]])), out.len());
         assert!(samples.walkable(&out).is_none());
+        let mut longer = Vec::new();
+        let callers = [0x1234, 0x5678, 0x9abc];
+        samples
+            .write_walked(&taken, &callers, Reached::RootBehind(2), &mut longer)
+            .expect("there is room");
+        let chain = [7, kernel[0], kernel[1], CONTEXT_USER, 0x1234, 0x5677, CONTEXT_USER, 0x9abb];
+        let expected = [&[0x1234, 7 | 7 << 32, 5][..], &chain, &[0, 0]].concat();
+        assert_eq!(words_of(&longer), expected);
+        let callers = [0x1234, 0x5678];
         let mut cut = Vec::new();
         samples
             .write_walked(&taken, &callers, Reached::EndOfCopy, &mut cut)

@@ -194,6 +194,29 @@ fn arm64_with_signed_return_addresses() {
     let [(WarningKind::TruncatedStacks, 1, _)] = &said[..] else { panic!("{said:?}") };
 }
 
+/// `perftab record --call-graph dwarf`: a second marker says that the rest was read when it may have been another stack.
+#[test]
+fn what_was_read_later_of_a_stack_is_said() {
+    let chain = |words: &[u64]| -> Sample {
+        let words = words.iter().map(|offset| BASE + offset).collect();
+        Sample { chain: words, ip: BASE + 0x210, ..sample(10, None, &[]) }
+    };
+    let marker = context::USER.wrapping_sub(BASE);
+    let mut recording = recording("x86_64", X86_64);
+    let event = &mut recording.events[0];
+    event.attr.kernel.set_exclude_callchain_user(1);
+    recording.sample(0, &chain(&[marker, 0x210, 0x14f, 0x4f]));
+    recording.sample(0, &chain(&[marker, 0x210, marker, 0x14f, 0x4f]));
+    let bytes = recording.file();
+    let session = open(&bytes).expect("it opens");
+    for row in [0, 1] {
+        assert_eq!(stack(&session, row), [0x210, 0x14f, 0x4f]);
+    }
+    let said = said(&session);
+    let [(WarningKind::StacksReadLater, 1, _)] = &said[..] else { panic!("{said:?}") };
+    assert_eq!(session.coverage().truncated_stacks, Some(0));
+}
+
 #[test]
 fn registers_that_were_taken_back_are_those_of_the_caller() {
     let mut recording = recording("x86_64", X86_64);

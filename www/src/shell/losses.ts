@@ -33,6 +33,7 @@ const TITLES: Record<Warning["kind"], string> = {
   ambiguous: "Ambiguous build-ids",
   "truncated-stacks": "Truncated stacks",
   "no-frame-pointers": "No frame pointers",
+  "stacks-read-later": "Outermost frames read later",
 };
 
 const COPY_AGAIN = "Copy the file from the host again.";
@@ -58,6 +59,7 @@ const REMEDIES: Record<Warning["kind"], string> = {
   "build-id-conflict": RECORD_IDS,
   ambiguous: RECORD_IDS,
   "no-frame-pointers": "Record with perftab record --call-graph dwarf.",
+  "stacks-read-later": "Check a caller there before you rely on it.",
   "truncated-stacks":
     "Raise kernel.perf_event_max_stack with sysctl, or copy more of the stack (--call-graph dwarf,BYTES), and record again.",
 };

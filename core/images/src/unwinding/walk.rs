@@ -18,8 +18,8 @@ pub trait WalkedCode {
     type Place: Copy;
 
     /// The code at an address, which is the next frame; `None` if nothing is mapped there. Of a caller the address is
-    /// within the call, and the frame goes on at `next`.
-    fn enter(&mut self, address: u64, next: u64) -> Option<Self::Place>;
+    /// within the call, and the frame goes on at `next`, where its stack begins at `stack_pointer`.
+    fn enter(&mut self, address: u64, next: u64, stack_pointer: u64) -> Option<Self::Place>;
 
     /// How the caller of that code is found.
     fn rule(&mut self, place: Self::Place) -> RuleFound<'_>;
@@ -104,9 +104,9 @@ impl Walk {
             if next.is_multiple_of(4096) && RETURN_PROBES.contains(&next) && self.frames > 0 {
                 return WalkEnd::ReturnProbe;
             }
-            let Some(place) = code.enter(self.lookup, next) else { return WalkEnd::Lost };
-            self.frames += 1;
             let before = self.registers.stack_pointer();
+            let Some(place) = code.enter(self.lookup, next, before) else { return WalkEnd::Lost };
+            self.frames += 1;
             let found = match code.rule(place) {
                 RuleFound::Row(row) => row.step(&mut self.registers, copy, self.state),
                 RuleFound::NoTables => return WalkEnd::NoTables(place),

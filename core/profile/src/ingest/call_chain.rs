@@ -24,7 +24,7 @@ use perftab_perfdata::format::record::{
 
 use super::address_space::{AddressSpace, Version};
 use super::kernel::{Kernel, Kernels, intern_foreign};
-use super::user_part::UserPart;
+use super::user_part::{UserPart, WalkedTo};
 use crate::{DsoKind, Frame, FrameId, MappedFrom, Profile, PseudoFrame, StackId, Stacks};
 
 /// Rows of the cache of resolved addresses: 256 KiB. 95 % of look-ups hit it on a whole-system
@@ -217,7 +217,7 @@ impl CallChains {
             }
             walk.context = context_of_marker(word).unwrap_or(walk.context);
             walk.exact = true;
-            let is_walked = matches!(user_part, UserPart::Walked { .. });
+            let is_walked = matches!(user_part, UserPart::Walked(_));
             walk.behind_call = u64::from(!(is_walked && word == CONTEXT_USER));
             next = words.next();
             if let (CONTEXT_USER, UserPart::Calls(calls), Some(first)) = (word, user_part, next)
@@ -238,7 +238,7 @@ impl CallChains {
             self.word(profile, (&mut *kernels, user), pointer, &mut walk);
         }
         self.end_unmapped_run(profile, &mut walk);
-        if let UserPart::Walked { cut_at: Some(copied) } = user_part {
+        if let UserPart::Walked(WalkedTo::EndOfCopy(copied)) = user_part {
             let dso = PseudoFrame::unwinding_in(&mut profile.dsos);
             let address = PseudoFrame::Truncated { copied }.number();
             self.frames.push(wanted_frame(self.wanted.len()));

@@ -32,7 +32,7 @@ use perftab_dsos::advice_on_copy;
 
 use super::call_chain::Outermost;
 use super::reader::Reader;
-use super::user_part::UserPart;
+use super::user_part::{UserPart, WalkedTo};
 use crate::{EventId, Funnel, Lost, Machine};
 
 /// Addresses of a call chain, unless asked for or set otherwise (`PERF_MAX_STACK_DEPTH`).
@@ -55,6 +55,8 @@ pub(super) struct CutChains {
     longer: Longer,
     /// Of stacks that the recorder walked as far as it had copied them.
     by_copy: CutByCopy,
+    /// Stacks that were longer than their copies, and walked on by what was read later.
+    behind_copy: u64,
     /// Of stacks that the CPU kept, how many had so many calls.
     calls: Map<usize, u64>,
 }
@@ -149,6 +151,18 @@ impl CutChains {
         *self.calls.entry(calls).or_default() += 1;
     }
 
+    /// What is not certain of stacks that were walked on behind their copies, and of how many; `None` if none was.
+    pub(super) fn describe_behind_copies(&self) -> Option<(u64, String)> {
+        let samples = counted(self.behind_copy, "sample has a stack", "samples have stacks");
+        (self.behind_copy > 0).then(|| {
+            let message = format!(
+                "{samples} larger than a record has room for. The outermost frames were read from the thread's memory \
+                 at another moment, and may be wrong where it had returned and called the same functions again."
+            );
+            (self.behind_copy, message)
+        })
+    }
+
     /// How many were cut, on the machine that the features tell of.
     pub(super) fn count(&self, features: &Features) -> Cut {
         let os_release = features.host.os_release.as_deref();
@@ -192,8 +206,9 @@ impl Reader {
     ) {
         match user_part {
             UserPart::Calls(calls) => self.cut_chains.note_calls(calls.len()),
-            UserPart::Walked { cut_at: None } => {}
-            UserPart::Walked { cut_at: Some(copied) } => self.cut_chains.note_copy(copied),
+            UserPart::Walked(WalkedTo::Root) => {}
+            UserPart::Walked(WalkedTo::RootBehindCopy) => self.cut_chains.behind_copy += 1,
+            UserPart::Walked(WalkedTo::EndOfCopy(copied)) => self.cut_chains.note_copy(copied),
             _ => self.cut_chains.note(chain, self.events.attr(event).max_stack, outermost),
         }
     }

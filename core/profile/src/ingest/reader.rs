@@ -429,6 +429,9 @@ impl Reader {
         if let Some(message) = cut.describe() {
             warnings.add_samples(WarningKind::TruncatedStacks, cut.samples(), message);
         }
+        if let Some((samples, message)) = self.cut_chains.describe_behind_copies() {
+            warnings.add_samples(WarningKind::StacksReadLater, samples, message);
+        }
         let has = |record_type| records.of(record_type) > 0;
         if has(RecordType::STAT) && !has(RecordType::SAMPLE) {
             warnings.add(WarningKind::Unsupported, None, || {

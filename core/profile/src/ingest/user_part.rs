@@ -6,7 +6,8 @@
 //! - `perf record --call-graph dwarf` has the kernel leave the user part away, and copies the user's
 //!   registers. Of a sample in the kernel, they say where user space called it.
 //! - `perftab record --call-graph dwarf` walks the copy of the stack itself, and puts addresses within the calls into the
-//!   chain, not those that they return to, and no bytes of stack behind it. Registers that are left say that the stack went on behind the copy.
+//!   chain, not those that they return to, and no bytes of stack behind it. Registers that are left say that the stack went on
+//!   behind the copy. A second marker of user space says that what follows was behind it, and was read from the thread later.
 
 use perftab_perfdata::decode::attr::SampleLayout;
 use perftab_perfdata::decode::sample::RawSample;
@@ -20,10 +21,7 @@ pub enum UserPart<'a> {
     /// The chain itself.
     InChain,
     /// The chain itself, as the recorder has made it of a copy of the stack.
-    Walked {
-        /// How many bytes that had, if the stack goes on behind it.
-        cut_at: Option<u32>,
-    },
+    Walked(WalkedTo),
     /// The stack of calls that the CPU kept, the innermost first, in place of what follows the
     /// first address of the user part; a marker says where that begins, as for perf.
     Calls(BranchStack<'a>),
@@ -32,6 +30,17 @@ pub enum UserPart<'a> {
     /// Nothing: the stack was copied, and it is not known which of the registers is the instruction
     /// pointer, or they do not have it.
     Unknown,
+}
+
+/// How far a recorder has walked a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WalkedTo {
+    /// To its root, in the copy.
+    Root,
+    /// To its root, by what the thread had behind the copy later.
+    RootBehindCopy,
+    /// To the end of a copy of so many bytes.
+    EndOfCopy(u32),
 }
 
 impl<'a> UserPart<'a> {
@@ -48,11 +57,16 @@ impl<'a> UserPart<'a> {
         if keeps_calls && let Some(calls) = tail.branches.filter(|calls| !calls.is_empty()) {
             return Self::Calls(calls);
         }
+        let parts = || raw.call_chain.iter().filter(|word| *word == CONTEXT_USER).count();
         if let Some(copied) = layout.tail.copied_for_chain
             && tail.user_stack.is_some_and(|copy| copy.most == 0)
-            && raw.call_chain.iter().any(|word| word == CONTEXT_USER)
         {
-            return Self::Walked { cut_at: tail.user_registers.map(|_| copied) };
+            match (parts(), tail.user_registers) {
+                (0, _) => {}
+                (_, Some(_)) => return Self::Walked(WalkedTo::EndOfCopy(copied)),
+                (1, None) => return Self::Walked(WalkedTo::Root),
+                (_, None) => return Self::Walked(WalkedTo::RootBehindCopy),
+            }
         }
         if cpu_mode != misc::CPUMODE_KERNEL || tail.user_stack.is_none() {
             return Self::InChain;

@@ -342,7 +342,7 @@ impl WalkedCode for Passage<'_> {
     type Place = Passed;
 
     #[inline(always)]
-    fn enter(&mut self, address: u64, next: u64) -> Option<Passed> {
+    fn enter(&mut self, address: u64, next: u64, _: u64) -> Option<Passed> {
         let walker = &mut *self.walker;
         let frame = walker.place(self.space, address)?;
         walker.walked.push(frame);

@@ -2,7 +2,9 @@
 //! meanwhile. A sample whose stack was walked to its root has its call chain, and no copy of the stack any more; all others
 //! stay as they are, and who reads the recording walks them by the files that it finds.
 
+mod deep_stacks;
 mod files;
+mod frames;
 mod rounds;
 mod spaces;
 

@@ -5,7 +5,9 @@
 //! began may have to wait for the next one. The order in which records are passed on is that of the rings, but for the
 //! few samples that waited: readers sort what is between two rounds.
 
+use std::collections::HashMap;
 use std::mem;
+use std::ops::Range;
 
 use perftab_core::images::{
     AddressBits, Registers, RuleFound, StackCopy, UnwoundMachine, Walk, WalkEnd, WalkedCode,
@@ -16,8 +18,10 @@ use perftab_perfdata::format::record::RecordType;
 use perftab_perfdata::format::write::SampleIdTrailer;
 
 use super::super::clock::Clock;
-use super::super::stack_sample::{CopyExtent, Reached, StackSamples};
+use super::super::stack_sample::{CopyExtent, Reached, StackSamples, Thread, Walkable};
+use super::deep_stacks::{DeepStacks, WalkedCopy};
 use super::files::{FileNumber, Files, Rule};
+use super::frames::FrameList;
 use super::spaces::{MadeCode, Space, Spaces, Version};
 
 /// Addresses that are known at once: half a megabyte.
@@ -81,6 +85,12 @@ impl Records {
         Written::Cut(self.of_made_code.max(usize::try_from(passed).unwrap_or(usize::MAX)))
     }
 
+    /// What a walk begins with.
+    fn registers(&self, walkable: &Walkable<'_>, space: &Space) -> Option<Registers> {
+        let bits = AddressBits::up_to(space.highest().unwrap_or(u64::MAX));
+        Registers::new(self.machine, bits, |number| walkable.registers.get(number))
+    }
+
     /// Whether mappings may be missing from here on.
     fn is_gap(&self, header: RecordHeader, record: &[u8]) -> bool {
         let id = record.get(8..16).and_then(|id| id.first_chunk()).copied().map(u64::from_ne_bytes);
@@ -99,6 +109,8 @@ pub struct Rounds {
     records: Records,
     spaces: Spaces,
     code: Code,
+    deep_stacks: DeepStacks,
+    cut: HashMap<Thread, Cut>,
     /// What has come of the present round.
     round: Vec<Vec<u8>>,
     /// What has to be passed on with it of the round before.
@@ -106,7 +118,7 @@ pub struct Rounds {
     /// What was passed on with the round before, and still has to be known.
     late_mappings: Vec<u8>,
     order: Vec<Entry>,
-    callers: Vec<u64>,
+    callers: FrameList,
     fared: Fared,
 }
 
@@ -121,6 +133,14 @@ struct Entry {
     written: Written,
 }
 
+/// The latest sample of a thread, whose stack is longer than its copy, and it is not known how it goes on.
+struct Cut {
+    /// Where in the order of time.
+    at: usize,
+    /// Those that were found, among the callers of the round.
+    callers: Range<usize>,
+}
+
 /// How a record is passed on.
 #[derive(Clone, Copy)]
 enum Written {
@@ -130,6 +150,18 @@ enum Written {
     Walked { from: u32, to: u32, reached: Reached },
     /// With no more than so many bytes of its copy.
     Cut(usize),
+}
+
+impl Written {
+    /// The callers of a stack that is longer than its copy.
+    fn cut(self) -> Option<Range<usize>> {
+        match self {
+            Self::Walked { from, to, reached: Reached::EndOfCopy } => {
+                Some(from as usize..to as usize)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The code of all processes.
@@ -162,11 +194,13 @@ impl Rounds {
             spaces: Spaces::new(records.trailer),
             code: Code { files: Files::new(records.clock), known: vec![nowhere; KNOWN_PLACES] },
             records,
+            deep_stacks: DeepStacks::default(),
+            cut: HashMap::new(),
             round: Vec::new(),
             late_samples: Vec::new(),
             late_mappings: Vec::new(),
             order: Vec::new(),
-            callers: Vec::new(),
+            callers: FrameList::default(),
             fared: Fared::default(),
         }
     }
@@ -205,21 +239,24 @@ impl Rounds {
             vec![mem::take(&mut self.late_mappings), mem::take(&mut self.late_samples)];
         pieces.append(&mut self.round);
         self.put_in_order(&pieces);
-        self.callers.clear();
+        self.callers.truncate(0);
         let mut order = mem::take(&mut self.order);
-        for entry in order.iter_mut().take_while(|entry| entry.time <= horizon) {
+        let in_time = order.iter_mut().take_while(|entry| entry.time <= horizon);
+        for (at, entry) in in_time.enumerate() {
             let record = &pieces[entry.piece as usize][entry.at as usize..];
             let Some((header, record, _)) = RecordHeader::split(record, ByteOrder::NATIVE) else {
                 continue;
             };
             if header.record_type == RecordType::SAMPLE {
-                entry.written = self.walk(record);
+                let written = self.walk(record);
+                entry.written = self.walk_on(at, entry.time, written, record);
             } else if self.records.is_gap(header, record) {
                 self.spaces.forget();
             } else {
                 self.spaces.apply(header, record, &mut self.code.files);
             }
         }
+        self.read_beyond(&order, &pieces);
         let mut out = Vec::with_capacity(pieces.iter().map(Vec::len).sum::<usize>() / 8);
         // In the order in which they lie there.
         order.sort_unstable_by_key(|entry| (entry.piece, entry.at));
@@ -270,13 +307,11 @@ impl Rounds {
         let Self { records, spaces, code, callers, fared, .. } = self;
         let Some(walkable) = records.samples.walkable(record) else { return Written::Whole };
         let from = callers.len();
-        let walked = spaces.of(walkable.pid).and_then(|space| {
-            let bits = AddressBits::up_to(space.highest().unwrap_or(u64::MAX));
-            let of_perf = |number| walkable.registers.get(number);
-            let registers = Registers::new(records.machine, bits, of_perf)?;
+        let walked = spaces.of(walkable.thread.pid).and_then(|space| {
+            let registers = records.registers(&walkable, space)?;
             let copy = StackCopy { start: registers.stack_pointer(), bytes: walkable.stack };
             let mut walk = Walk::new(registers, &copy);
-            let mut passage = Passage { code, space, pid: walkable.pid, callers };
+            let mut passage = Passage { code, space, pid: walkable.thread.pid, callers };
             let reached = match (walk.go(&mut passage, &copy), walkable.extent) {
                 (WalkEnd::Root, _) => Reached::Root,
                 // Whoever reads the copy comes no further.
@@ -296,7 +331,9 @@ impl Rounds {
         });
         let written = walked.unwrap_or(Written::Whole);
         match written {
-            Written::Walked { reached: Reached::Root, .. } => fared.walked += 1,
+            Written::Walked { reached: Reached::Root | Reached::RootBehind(_), .. } => {
+                fared.walked += 1;
+            }
             Written::Walked { reached: Reached::EndOfCopy, .. } => fared.cut += 1,
             Written::Whole | Written::Cut(_) => {
                 fared.unfinished += 1;
@@ -306,6 +343,89 @@ impl Rounds {
         written
     }
 
+    /// Walks the stack of a sample on, if it is longer than its copy and it is known how; takes note of it if it is not.
+    fn walk_on(&mut self, at: usize, time: u64, written: Written, record: &[u8]) -> Written {
+        let Some(walkable) = self.records.samples.walkable(record) else { return written };
+        let thread = walkable.thread;
+        self.cut.remove(&thread);
+        let Some(callers) = written.cut() else {
+            self.note_start(&walkable, written);
+            return written;
+        };
+        match self.walk_beyond(&walkable, time, &callers) {
+            Some(written) => {
+                self.fared.cut -= 1;
+                self.fared.walked += 1;
+                written
+            }
+            None => {
+                self.cut.insert(thread, Cut { at, callers });
+                written
+            }
+        }
+    }
+
+    /// Takes note of where the stack of a thread begins by now.
+    fn note_start(&mut self, walkable: &Walkable<'_>, written: Written) {
+        let Self { records, spaces, deep_stacks, .. } = self;
+        let thread = walkable.thread;
+        let space = spaces.of(thread.pid).filter(|_| deep_stacks.has(thread));
+        let registers = space.and_then(|space| records.registers(walkable, space));
+        let Some(start) = registers.map(|it| it.stack_pointer()) else { return };
+        match written {
+            Written::Walked { .. } => deep_stacks.update(thread, start, walkable.stack),
+            // There may be more of it, which is not known to go on as what is known.
+            Written::Whole | Written::Cut(_) => deep_stacks.leave(thread, start),
+        }
+    }
+
+    /// Walks a stack to its root by what is known beyond its copy, as far as which it was walked.
+    fn walk_beyond(
+        &mut self,
+        walkable: &Walkable<'_>,
+        time: u64,
+        found: &Range<usize>,
+    ) -> Option<Written> {
+        let Self { records, spaces, code, deep_stacks, callers, .. } = self;
+        let (pid, bytes) = (walkable.thread.pid, walkable.stack);
+        let space = spaces.of(pid)?;
+        let registers = records.registers(walkable, space)?;
+        let start = registers.stack_pointer();
+        let walked = WalkedCopy { start, bytes, frames: callers.frames(found)? };
+        let beyond = deep_stacks.known(walkable.thread, &walked, time)?;
+        // It may have as many frames as its copy, which is as many as a record has room for.
+        let mut walk = Walk::new(registers, &StackCopy { start, bytes });
+        let from = callers.len();
+        let mut passage = Passage { code, space, pid, callers };
+        let end = walk.go(&mut passage, &StackCopy { start, bytes: beyond });
+        if !matches!(end, WalkEnd::Root) || walk.signals() > 0 {
+            callers.truncate(from);
+            return None;
+        }
+        let (from, to) = (from as u32, callers.len() as u32);
+        Some(Written::Walked { from, to, reached: Reached::RootBehind(found.len()) })
+    }
+
+    /// Reads how stacks go on of which this is not known.
+    fn read_beyond(&mut self, order: &[Entry], pieces: &[Vec<u8>]) {
+        let Self { records, spaces, deep_stacks, callers, cut, .. } = self;
+        for (thread, Cut { at, callers: found }) in cut.drain() {
+            let record = order.get(at).and_then(|entry| {
+                let from = &pieces[entry.piece as usize][entry.at as usize..];
+                RecordHeader::split(from, ByteOrder::NATIVE).map(|(_, record, _)| record)
+            });
+            let walkable = record.and_then(|record| records.samples.walkable(record));
+            let space = spaces.of(thread.pid);
+            if let (Some(walkable), Some(space), Some(frames)) =
+                (walkable, space, callers.frames(&found))
+                && let Some(registers) = records.registers(&walkable, space)
+            {
+                let start = registers.stack_pointer();
+                deep_stacks.read(thread, &WalkedCopy { start, bytes: walkable.stack, frames });
+            }
+        }
+    }
+
     fn write(&mut self, entry: Entry, record: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         let samples = &self.records.samples;
@@ -313,8 +433,8 @@ impl Rounds {
             Written::Whole => None,
             Written::Cut(kept) => samples.write_cut(record, kept, out),
             Written::Walked { from, to, reached } => {
-                let callers = &self.callers[from as usize..to as usize];
-                samples.write_walked(record, callers, reached, out)
+                let frames = self.callers.frames(&(from as usize..to as usize));
+                frames.and_then(|it| samples.write_walked(record, it.addresses, reached, out))
             }
         };
         if written.is_none() {
@@ -337,15 +457,15 @@ struct Passage<'a> {
     code: &'a mut Code,
     space: &'a Space,
     pid: u32,
-    callers: &'a mut Vec<u64>,
+    callers: &'a mut FrameList,
 }
 
 impl WalkedCode for Passage<'_> {
     type Place = Place;
 
     #[inline(always)]
-    fn enter(&mut self, address: u64, next: u64) -> Option<Place> {
-        self.callers.push(next);
+    fn enter(&mut self, address: u64, next: u64, stack_pointer: u64) -> Option<Place> {
+        self.callers.push(next, stack_pointer);
         let Self { code: Code { files, known }, space, pid, .. } = self;
         let known = &mut known[(address ^ address >> 14) as usize % KNOWN_PLACES];
         if known.address != address || known.version != space.version {

@@ -3,6 +3,7 @@
 //! What needs root, or a tool that is not installed, is skipped with a line that says so.
 
 mod control;
+mod deep_stacks;
 mod embed;
 mod failures;
 mod groups;
