@@ -45,8 +45,6 @@ use crate::output::{notice, printable};
 
 /// Records are written at least this often, so that little is lost should we be killed.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The same where stacks are walked: what of them is beyond their copies may soon be gone.
-const UNWINDING_PATIENCE: Duration = Duration::from_millis(25);
 /// While running processes are described, the rings are emptied this often.
 const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
 /// Written in pieces of about this size, however many rings there are.
@@ -300,10 +298,8 @@ impl Session {
             let patience =
                 [left, until_start, of_part].into_iter().flatten().fold(patience, Duration::min);
             let patience = patience.min(self.part.to.patience());
-            let patience = match self.unwinder {
-                Some(_) => patience.min(UNWINDING_PATIENCE),
-                None => patience,
-            };
+            let of_stacks = self.unwinder.as_ref().map_or(Duration::MAX, Unwinder::patience);
+            let patience = patience.min(of_stacks);
             match polled.wait(&self.counters, &helpers, &others, patience)? {
                 Woken::ByHelpersAlone => {
                     self.write_what_is_unwound();

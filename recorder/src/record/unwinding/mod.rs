@@ -12,6 +12,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use perftab_core::images::UnwoundMachine;
 use perftab_perfdata::decode::ByteOrder;
@@ -28,6 +29,9 @@ use rounds::{Records, Rounds};
 
 /// So much may wait before samples go on without being walked.
 const WAITING_MAX: usize = 64 << 20;
+/// Rounds are so short where stacks are longer than their copies, until there have been none for a second.
+const DEEP_PATIENCE: Duration = Duration::from_millis(5);
+const DEEP_FOR: Duration = Duration::from_secs(1);
 /// So much may wait before whoever brings more waits too.
 const WAITING_MOST: usize = 4 * WAITING_MAX;
 
@@ -45,6 +49,8 @@ pub struct Unwinder {
     /// Time of the latest record that was brought.
     latest: u64,
     fared: Fared,
+    /// When one came back whose stack is longer than its copy.
+    saw_deep: Option<Instant>,
 }
 
 /// What is brought to the thread.
@@ -121,7 +127,8 @@ impl Unwinder {
         })?;
         let (waiting, taken, latest, fared) = (0, 0, 0, Fared::default());
         let to = Some(to);
-        Ok(Some(Self { to, from, ready, records, waiting, taken, latest, fared }))
+        let saw_deep = None;
+        Ok(Some(Self { to, from, ready, records, waiting, taken, latest, fared, saw_deep }))
     }
 
     /// Readable once something has come back.
@@ -137,6 +144,15 @@ impl Unwinder {
     /// Time of the latest record that was brought.
     pub fn latest(&self) -> u64 {
         self.latest
+    }
+
+    /// How long a round may take. What of a stack is beyond its copy is read after a round, and may be gone by then: of a gcc
+    /// and rustc build at 499 Hz rounds of 25, 10 and 5 ms leave 2.8, 2.3 and 2.1 % of the stacks cut.
+    pub fn patience(&self) -> Duration {
+        match self.saw_deep {
+            Some(saw) if saw.elapsed() < DEEP_FOR => DEEP_PATIENCE,
+            _ => Duration::MAX,
+        }
     }
 
     /// How samples fared that have come back.
@@ -204,6 +220,9 @@ impl Unwinder {
         let Done { records, brought, fared } = done;
         self.waiting = self.waiting.saturating_sub(brought);
         self.fared.add(fared);
+        if fared.cut + fared.beyond > 0 {
+            self.saw_deep = Some(Instant::now());
+        }
         records
     }
 }

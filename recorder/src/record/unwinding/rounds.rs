@@ -32,6 +32,8 @@ const KNOWN_PLACES: usize = 1 << 14;
 pub struct Fared {
     /// Their stacks were walked to the root.
     pub walked: u64,
+    /// Some of these by what lies beyond their copies.
+    pub beyond: u64,
     /// Or as far as they were copied.
     pub cut: u64,
     /// They keep their copies, as the root was not reached.
@@ -43,8 +45,9 @@ pub struct Fared {
 impl Fared {
     /// Counts others, too.
     pub fn add(&mut self, other: Self) {
-        let Self { walked, cut, unfinished, skipped } = self;
+        let Self { walked, beyond, cut, unfinished, skipped } = self;
         *walked += other.walked;
+        *beyond += other.beyond;
         *cut += other.cut;
         *unfinished += other.unfinished;
         *skipped += other.skipped;
@@ -356,6 +359,7 @@ impl Rounds {
             Some(written) => {
                 self.fared.cut -= 1;
                 self.fared.walked += 1;
+                self.fared.beyond += 1;
                 written
             }
             None => {
@@ -579,7 +583,7 @@ mod tests {
     }
 
     fn fared(walked: u64, unfinished: u64, skipped: u64) -> Fared {
-        Fared { walked, unfinished, skipped, cut: 0 }
+        Fared { walked, unfinished, skipped, beyond: 0, cut: 0 }
     }
 
     /// What is mapped comes through another ring, which may be read after that of the sample.
