@@ -29,6 +29,8 @@ const CALLS_LEAST: usize = 2;
 const COMPARED: usize = 4096;
 /// So much is read beyond a copy at most.
 const MOST_BEYOND: usize = 1 << 20;
+/// In such pieces.
+const READ_AT_ONCE: usize = 64 << 10;
 /// Memory for what lies below what is known, at a time.
 const ROOM: usize = 1 << 18;
 /// So much is known of a stack at most.
@@ -193,12 +195,21 @@ impl DeepStack {
             return None;
         }
         let start = copy.end()?;
-        let mut bytes = vec![0; COMPARED + MOST_BEYOND];
-        let length = memory.read_at(&mut bytes, start).ok()?;
-        bytes.truncate(length);
+        // Room for the copy, and no more memory than there is stack: a tenth of all time was spent on clearing it.
+        let room = copy.bytes.len();
+        let mut bytes = vec![0; room];
+        for at in (start..).step_by(READ_AT_ONCE).take(MOST_BEYOND / READ_AT_ONCE) {
+            let length = bytes.len();
+            bytes.resize(length + READ_AT_ONCE, 0);
+            let read = memory.read_at(&mut bytes[length..], at).unwrap_or(0);
+            bytes.truncate(length + read);
+            if read < READ_AT_ONCE {
+                break;
+            }
+        }
         // It did all the time.
         let read_at = Clock::record_time();
-        copy.still_leads_there(here).then_some(Self { bytes, room: 0, start, read_at })
+        copy.still_leads_there(here).then_some(Self { bytes, room, start, read_at })
     }
 
     /// Takes a copy that goes on in what is known; false if there is more than may be known of it, or if all of it has been
@@ -211,7 +222,9 @@ impl DeepStack {
             }
             if let Some(more) = below.checked_sub(self.room).filter(|more| *more > 0) {
                 let more = more.next_multiple_of(ROOM);
-                self.bytes.splice(0..0, std::iter::repeat_n(0, more));
+                let end = self.bytes.len();
+                self.bytes.resize(end + more, 0);
+                self.bytes.copy_within(self.room..end, self.room + more);
                 self.room += more;
             }
             self.room -= below;
