@@ -2,8 +2,9 @@
 //! has its modules.
 //!
 //! Everything is read below a root folder (`/`, or a made-up one in tests). /proc/kallsyms costs
-//! the kernel 40 to 65 ms to write, most of what a short recording costs. So it is read once, before the recording begins,
-//! and a copy is kept, which serves where no module is loaded; at the end only the functions that were hit are looked up.
+//! the kernel 40 to 65 ms to write, most of what a short recording costs. So it is read once, before the recording begins.
+//! Where no module is loaded, a copy serves that `perftab report` has kept; a recorder leaves nothing behind. At the end
+//! only the functions that were hit are looked up.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -117,13 +118,7 @@ fn symbols(
 ) -> Kallsyms {
     let build_id = build_id.filter(|_| modules.ids_of_start().next().is_none());
     let copied = build_id.and_then(|id| Kallsyms::moved(copies.read(id)?, path));
-    copied.unwrap_or_else(|| {
-        let text = fs::read(path).unwrap_or_default();
-        if let Some(id) = build_id {
-            copies.keep(id, &text);
-        }
-        Kallsyms::parse(text)
-    })
+    copied.unwrap_or_else(|| Kallsyms::parse(fs::read(path).unwrap_or_default()))
 }
 
 /// A mapping of kernel code.
