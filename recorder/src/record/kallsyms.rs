@@ -76,9 +76,8 @@ impl Kallsyms {
             end: moved(text.end),
             ..text
         });
-        let names = |it: &Self, at: &(u64, u32)| it.name(at.1).map(|(name, _)| name.to_owned());
         let is_listed = |(at, other): (&(u64, u32), &(u64, u32))| {
-            at.0 == other.0 && names(&running, at) == names(&copy, other)
+            at.0 == other.0 && running.name(at.1) == copy.name(other.1)
         };
         let is_long = running.symbols.len() <= copy.symbols.len();
         (is_long && running.symbols.iter().zip(&copy.symbols).all(is_listed)).then_some(copy)

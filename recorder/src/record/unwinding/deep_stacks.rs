@@ -45,7 +45,6 @@ pub struct DeepStacks {
 }
 
 /// Bytes of a stack.
-#[derive(Default)]
 struct DeepStack {
     /// Those from `start` on, behind room for more of them.
     bytes: Vec<u8>,
@@ -91,11 +90,8 @@ impl DeepStacks {
 
     /// Takes note of where the stack of a thread begins by now.
     pub fn leave(&mut self, of: Thread, start: u64) {
-        if let Some(stack) = self.by_thread.get_mut(&of)
-            && start > stack.start
-            && !stack.take(start, &[])
-        {
-            self.by_thread.remove(&of);
+        if self.by_thread.get(&of).is_some_and(|stack| start > stack.start) {
+            self.update(of, start, &[]);
         }
     }
 

@@ -251,8 +251,10 @@ impl Rounds {
                 continue;
             };
             if header.record_type == RecordType::SAMPLE {
-                let written = self.walk(record);
-                entry.written = self.walk_on(at, entry.time, written, record);
+                if let Some(walkable) = self.records.samples.walkable(record) {
+                    let written = self.walk(&walkable);
+                    entry.written = self.walk_on(at, entry.time, written, &walkable);
+                }
             } else if self.records.is_gap(header, record) {
                 self.spaces.forget();
             } else {
@@ -306,12 +308,11 @@ impl Rounds {
     }
 
     /// Walks the stack of a sample. The callers that were found are kept if no more of them can be found.
-    fn walk(&mut self, record: &[u8]) -> Written {
+    fn walk(&mut self, walkable: &Walkable<'_>) -> Written {
         let Self { records, spaces, code, callers, fared, .. } = self;
-        let Some(walkable) = records.samples.walkable(record) else { return Written::Whole };
         let from = callers.len();
         let walked = spaces.of(walkable.thread.pid).and_then(|space| {
-            let registers = records.registers(&walkable, space)?;
+            let registers = records.registers(walkable, space)?;
             let copy = StackCopy { start: registers.stack_pointer(), bytes: walkable.stack };
             let mut walk = Walk::new(registers, &copy);
             let mut passage = Passage { code, space, pid: walkable.thread.pid, callers };
@@ -347,15 +348,20 @@ impl Rounds {
     }
 
     /// Walks the stack of a sample on, if it is longer than its copy and it is known how; takes note of it if it is not.
-    fn walk_on(&mut self, at: usize, time: u64, written: Written, record: &[u8]) -> Written {
-        let Some(walkable) = self.records.samples.walkable(record) else { return written };
+    fn walk_on(
+        &mut self,
+        at: usize,
+        time: u64,
+        written: Written,
+        walkable: &Walkable<'_>,
+    ) -> Written {
         let thread = walkable.thread;
         self.cut.remove(&thread);
         let Some(callers) = written.cut() else {
-            self.note_start(&walkable, written);
+            self.note_start(walkable, written);
             return written;
         };
-        match self.walk_beyond(&walkable, time, &callers) {
+        match self.walk_beyond(walkable, time, &callers) {
             Some(written) => {
                 self.fared.cut -= 1;
                 self.fared.walked += 1;
