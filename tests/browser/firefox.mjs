@@ -92,7 +92,9 @@ class Firefox {
     const { marionetteProtocol } = await greeting;
     if (marionetteProtocol !== 3) throw new Error(`Marionette speaks protocol ${marionetteProtocol}, not 3`);
     const timeouts = { script: PATIENCE_MS, pageLoad: PATIENCE_MS, implicit: 0 };
-    await this.send("WebDriver:NewSession", { capabilities: { alwaysMatch: { timeouts } } });
+    // Whoever speaks to Marionette has matched capabilities before: here are those of the session.
+    const { capabilities } = await this.send("WebDriver:NewSession", { timeouts });
+    if (capabilities.timeouts.script !== PATIENCE_MS) throw new Error("Marionette does not take timeouts");
   }
 
   /** Whoever waits for an answer gets none. */

@@ -34,7 +34,7 @@ function opens(what, body) {
       // Another address of the same page would be no other page.
       await firefox.goto("about:blank");
       const samples = (await body(firefox)).toLocaleString("en");
-      await firefox.evaluate(drawn);
+      await firefox.evaluate(drawn).catch((error) => explained(firefox, name, error));
       const shown = await firefox.evaluate(() => document.querySelector(".context-bar").textContent);
       assert.match(shown.replaceAll(/\s/g, " "), new RegExp(`Showing ${samples} of ${samples} samples?, 100\\.0 %`));
       if (process.env.PERFTAB_PICTURES !== undefined) await firefox.screenshot(pictureOf(name.replaceAll(/\W+/g, "-")));
@@ -42,6 +42,22 @@ function opens(what, body) {
     },
     { tier: "all" },
   );
+}
+
+/** Fails by `error`, with what the page says instead of what was awaited, and a picture of it. */
+async function explained(firefox, name, error) {
+  await firefox.screenshot(pictureOf(`failed-${name.replaceAll(/\W+/g, "-")}`));
+  const said = await firefox.evaluate(() => document.body.innerText);
+  throw new Error(`${error.message}; the page says: ${said}\n${firefox.errors.join("\n")}`);
+}
+
+/** Runs in the page: waits until it takes files. Its code is unpacked after it has loaded. */
+function isOpenScreen() {
+  return new Promise((resolve) => {
+    const look = () => document.querySelector("#app h1") !== null && resolve(null);
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+    look();
+  });
 }
 
 /** Runs in the page: waits until a flame graph has been painted. */
@@ -57,7 +73,9 @@ function dropChosen() {
   const dataTransfer = new DataTransfer();
   for (const file of document.querySelector("#chosen").files) dataTransfer.items.add(file);
   for (const type of ["dragenter", "dragover", "drop"]) {
-    document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+    const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+    document.body.dispatchEvent(event);
+    if (!event.defaultPrevented) throw new Error(`the page leaves ${type} to the browser`);
   }
 }
 
@@ -89,6 +107,7 @@ const samplesOfFixture = () => readFileSync(fixture.replace(/data$/, "txt"), "ut
 
 opens("a recording that is dropped", async (firefox) => {
   await firefox.goto(page);
+  await firefox.evaluate(isOpenScreen);
   await firefox.evaluate(() => {
     document.body.insertAdjacentHTML("beforeend", '<input type="file" id="chosen">');
   });
