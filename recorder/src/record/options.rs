@@ -366,7 +366,7 @@ impl Plan {
             },
             embed,
             build_ids: build_ids(args, PerfConfig::of_user().record_build_ids()),
-            packing: args.to.compression_level.filter(|&level| level > 0).map(PackingLevel),
+            packing: args.to.packing(),
             duration: args.duration,
             max_size: args.to.max_size,
             start: match args.delay {

@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::command::CommandOutput;
+use super::packer::PackingLevel;
 use super::trigger::Trigger;
 
 /// What `record` writes.
@@ -17,10 +18,10 @@ pub struct OutputArgs {
     /// Write here; - is a pipe; FILE becomes FILE.old
     #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
     pub output: PathBuf,
-    /// Pack records by zstd while recording; N from 1 to 22 [default: 3]
+    /// Pack records by zstd while recording; N from 1 to 22: its level
     #[arg(short = 'z', long, value_name = "N", num_args = 0..=1, require_equals = true,
-        default_missing_value = "3", value_parser = clap::value_parser!(i32).range(0..=22))]
-    pub compression_level: Option<i32>,
+        value_parser = clap::value_parser!(i32).range(0..=22))]
+    compression_level: Option<Option<i32>>,
     /// Stop once the file has so much: 500M, 2G
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "switch_output")]
     pub max_size: Option<u64>,
@@ -37,6 +38,16 @@ pub struct OutputArgs {
     /// Also at load>8, MemAvailable<1G; exit!=0: end only if failed
     #[arg(long, value_name = "CONDITION", requires = "overwrite")]
     pub trigger: Vec<Trigger>,
+}
+
+impl OutputArgs {
+    /// `None` if records are written as they are.
+    pub fn packing(&self) -> Option<PackingLevel> {
+        match self.compression_level? {
+            None => Some(PackingLevel::Usual),
+            Some(level) => (level > 0).then_some(PackingLevel::Of(level)),
+        }
+    }
 }
 
 /// Where a recording goes.
