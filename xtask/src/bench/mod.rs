@@ -64,7 +64,7 @@ enum BenchCommand {
         #[arg(long, default_value_t = 3)]
         runs: usize,
     },
-    /// Recording, beside perf: processor time, bytes, losses, and how soon it ends
+    /// Recording, beside perf and samply: processor time, bytes, losses, and how soon it ends
     Record {
         /// How often to measure; the median counts
         #[arg(long, default_value_t = 3)]
