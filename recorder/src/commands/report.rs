@@ -18,7 +18,7 @@ use scope::RowScope;
 use serde::Serialize;
 use sort::Sort;
 
-use super::{DataNaming, event_number, filter, finish_named, header, read_named_with};
+use super::{DataNaming, event_number, filter, finish, finish_named, header, read_named_with};
 use crate::cli::{Percentage, ReportArgs};
 use crate::output::{self, Outcome, Results, percent, printable};
 
@@ -50,9 +50,9 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         return branches::run(args, what);
     }
     let sort = Sort::of(args)?;
-    let tree = call_graph::asked(args);
-    if tree.is_some() && !sort.rows.is_empty() {
-        bail!("call trees are of functions: leave --sort and -t out, or -g and --inverted");
+    let tree = call_graph::asked(args).filter(|_| sort.rows.is_empty());
+    if args.call_graph.is_some_and(|graph| graph.value.is_some()) && tree.is_none() {
+        output::notice("call trees are of functions: rows of --sort and -t have none");
     }
     let inlines = if args.no_inline { Inlines::Merged } else { Inlines::Shown };
     let needs_lines = sort.rows.iter().any(|key| matches!(key, Key::File | Key::Line));
@@ -107,6 +107,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         output::notice("the callers take more than 256 MiB; only the heaviest are printed");
     }
     let report = session.report(&query, sort.order, most);
+    let is_empty = report.samples == 0 && report.all_samples > 0;
     let scope = RowScope::new(&args.rows, sort.order, &report);
     match &mut breakdown {
         // What is printed of its sums, they say themselves.
@@ -148,6 +149,12 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         }
     }
     results.flush()?;
+    if is_empty {
+        output::notice(
+            "the filters leave no sample: perftab report --sort comm,pid,dso lists what there is",
+        );
+        return Ok(finish(&session));
+    }
     Ok(finish_named(&session))
 }
 

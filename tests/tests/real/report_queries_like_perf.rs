@@ -489,6 +489,9 @@ fn the_same_sort_keys_have_the_same_rows() {
             assert!(ours.len() >= least, "{asked:?}: {ours:?}");
         }
     }
+    let asked = ["--sort", "comm", "-S", "work,descend"];
+    let ours = our_rows(&recorded.ours(&asked), "rows", &["comm", "name"]);
+    assert_same(&ours, &recorded.perf_rows(&asked[2..], &["comm", "sym"]), &asked);
     let quantum = ["--time-quantum", "7ms"];
     let asked = [&["--sort", "time"], &quantum[..]].concat();
     let ours = our_rows(&recorded.ours(&asked), "rows", &["time"]);

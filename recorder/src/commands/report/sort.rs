@@ -91,6 +91,12 @@ impl Sort {
         if args.rows.hierarchy && rows.is_empty() {
             rows.extend([Key::Comm, Key::Dso, Key::Function]);
         }
+        // They choose functions, so these are seen.
+        let chooses = !args.rows.symbols.symbols.is_empty() || args.rows.symbol_filter.is_some();
+        let is_table = columns.is_none() && !args.rows.hierarchy && !rows.is_empty();
+        if chooses && is_table && !rows.contains(&Key::Function) {
+            rows.push(Key::Function);
+        }
         // A function is one of its DSO in any case.
         if !args.mem_mode
             && !args.rows.hierarchy
