@@ -31,31 +31,32 @@ struct Options {
 const COMMANDS: &[Options] = &[
     Options {
         command: "record",
-        accepted: "-v --verbose -T --timestamp -P --period --sample-cpu --sample-identifier --timestamp-boundary -R --raw-samples",
+        accepted: "-v --verbose -T --timestamp -P --period --sample-cpu --sample-identifier --timestamp-boundary -R --raw-samples \
+                   --tail-synthesize --proc-map-timeout= --num-thread-synthesize=",
         letters: &[],
         answers: &[
             (
                 "--running-time --no-buffering",
                 "perftab writes that where it matters; leave the option out",
             ),
-            ("-k --clockid", "the clock is CLOCK_MONOTONIC, as with -k mono; leave the option out"),
             (
                 "--kcore",
                 "after the recording, run perftab buildid kcore, which keeps the kernel's code",
             ),
             ("--dry-run", "to try the options, record `true`"),
+            ("-r --realtime", "begin it with chrt -f PRIORITY, or nice -n -20"),
             ("--switch-events", "--off-cpu records context switches"),
             ("--group", "write -e '{EVENT,EVENT}'"),
         ],
         others: "-b --branch-any -d --data -I --intr-regs \
-                 -j --branch-filter -n --no-samples -r --realtime -S --snapshot -s \
+                 -j --branch-filter -n --no-samples -S --snapshot -s \
                  --stat -W --weight --affinity --aio --all-cgroups --aux-sample \
                  --clang-opt --clang-path --code-page-size --data-page-size --debuginfod \
-                 --exclude-perf --kernel-callchains --mmap-flush --namespaces \
-                 --no-bpf-event --num-thread-synthesize --off-cpu-thresh \
-                 --per-thread --phys-data --proc-map-timeout --setup-filter \
+                 --mmap-flush --namespaces \
+                 --no-bpf-event --off-cpu-thresh \
+                 --per-thread --phys-data --setup-filter \
                  --switch-output-event --synth \
-                 --tail-synthesize --threads --timestamp-filename --transaction --user-callchains \
+                 --threads --timestamp-filename --transaction \
                  --user-regs --vmlinux --latency",
         instead: "use perf record with it: perftab opens what it writes",
     },

@@ -3,6 +3,7 @@
 use perf_event_open_sys::bindings::perf_event_attr;
 use perftab_perfdata::format::attr::{branch_sample_type, read_format, sample_type};
 
+use super::chain_parts::ChainParts;
 use super::clock;
 use super::events::{EventSpec, GroupSamples, Grouping, Mode, Privilege, Sampled};
 use super::options::{CallChains, Children, KeptSamples, Plan, Rate, StackCopy, Start};
@@ -96,6 +97,8 @@ pub fn attr(
             attr.set_freq(1);
         }
     }
+    attr.set_exclude_callchain_kernel(u64::from(plan.chain_parts == ChainParts::User));
+    attr.set_exclude_callchain_user(u64::from(plan.chain_parts == ChainParts::Kernel));
     if let Some(StackCopy(size)) = plan.chains.copy() {
         attr.sample_regs_user = USER_REGISTERS;
         attr.sample_stack_user = size;
@@ -243,6 +246,19 @@ mod tests {
         assert_eq!(bits("fp,defer", &sideband, newest, Role::Tracking), 1);
         assert_eq!(bits("fp,defer", &samples, before, Role::SamplingOnly), 0);
         assert_eq!(bits("fp", &samples, newest, Role::SamplingOnly), 0);
+    }
+
+    /// The bits that follow exclude_guest.
+    #[test]
+    fn one_part_of_call_chains_can_be_left_out() {
+        let bits = |options: &[&str]| {
+            let level = KernelLevel::Oldest;
+            flags(options, &EventSpec::cpu_clock(), level, Role::SamplingOnly) >> 21 & 3
+        };
+        assert_eq!(bits(&["-g", "-a"]), 0);
+        assert_eq!(bits(&["-g", "--user-callchains", "-a"]), 1);
+        assert_eq!(bits(&["-g", "--kernel-callchains", "-a"]), 2);
+        assert_eq!(bits(&["--call-graph", "dwarf", "--user-callchains", "-a"]), 3);
     }
 
     /// What they map is known all the same.

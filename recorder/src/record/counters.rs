@@ -414,20 +414,32 @@ fn choose_events(plan: &Plan, notices: &mut Vec<String>) -> Result<Vec<EventSpec
 }
 
 fn supported_events(plan: &Plan, notices: &mut Vec<String>) -> Result<Vec<EventSpec>> {
+    const BY_CLOCK: &str = "recording cpu-clock, as this machine does not count cycles";
     if !plan.events.is_empty() {
-        let best = |spec: &EventSpec| {
-            let best = spec.at_each_precision().find(|spec| is_supported(plan, spec));
+        let best =
+            |spec: &EventSpec| spec.at_each_precision().find(|precise| is_supported(plan, precise));
+        let mut are_by_clock = false;
+        let chosen = |spec: &EventSpec| {
+            let by_clock = || {
+                let clock = best(&spec.by_clock()?)?;
+                // Else only the modifiers are not for this machine.
+                are_by_clock |= !is_supported(plan, &EventSpec::cycles());
+                are_by_clock.then_some(clock)
+            };
             // If none is supported, opening the last says why.
-            best.or_else(|| spec.at_each_precision().last()).unwrap_or_else(|| spec.clone())
+            let last = || spec.at_each_precision().last();
+            best(spec).or_else(by_clock).or_else(last).unwrap_or_else(|| spec.clone())
         };
-        return Ok(plan.events.iter().map(best).collect());
+        let events = plan.events.iter().map(chosen).collect();
+        notices.extend(are_by_clock.then(|| BY_CLOCK.into()));
+        return Ok(events);
     }
     let cycles = EventSpec::cycles();
     if is_supported(plan, &cycles) {
         notices.push("recording cycles".into());
         return Ok(vec![cycles]);
     }
-    notices.push("recording cpu-clock, as this machine does not count cycles".into());
+    notices.push(BY_CLOCK.into());
     Ok(vec![EventSpec::cpu_clock()])
 }
 
@@ -507,7 +519,7 @@ fn permitted(
             Err(error) if is_refused(&error) && spec.privilege == Privilege::KernelOnly => {
                 bail!(explain::paranoid("the kernel", 1));
             }
-            Err(error) if is_refused(&error) => {
+            Err(error) if is_refused(&error) || is(&error, Errno::MFILE) => {
                 return Err(explain::refused(&error, plan, Scope::Own));
             }
             Err(error) => {

@@ -25,6 +25,9 @@ struct Written {
     /// Of tracepoints before, only where fields are so: prev_pid>0
     #[arg(long, value_name = "FILTER")]
     filter: Vec<String>,
+    /// Of tracepoints before, not what the recorder itself does.
+    #[arg(long, hide = true, num_args = 0, default_missing_value = "true")]
+    exclude_perf: Vec<bool>,
 }
 
 impl Args for EventOptions {
@@ -45,10 +48,13 @@ impl FromArgMatches for EventOptions {
         let option = |events| EventOption { events, filters: Vec::new() };
         let mut options: Vec<_> = written.event.into_iter().map(option).collect();
         let events = places("event");
-        for (place, filter) in places("filter").into_iter().zip(written.filter) {
+        let own = || format!("common_pid != {}", std::process::id());
+        let filters = places("filter").into_iter().zip(written.filter);
+        let own = places("exclude_perf").into_iter().map(|place| (place, own()));
+        for (place, filter) in filters.chain(own) {
             let before = events.partition_point(|event| *event < place).checked_sub(1);
             let Some(option) = before.and_then(|index| options.get_mut(index)) else {
-                let what = "--filter: name its tracepoints before it, with -e";
+                let what = "--filter, --exclude-perf: name its tracepoints before it, with -e";
                 return Err(Error::raw(ErrorKind::MissingRequiredArgument, what));
             };
             option.filters.push(filter);
@@ -86,6 +92,12 @@ mod tests {
             parse("record -e a --filter x -e b,c -e d --filter=y>0 --filter z").unwrap(),
             [option("a", &["x"]), option("b,c", &[]), option("d", &["y>0", "z"])]
         );
+        let own = format!("common_pid != {}", std::process::id());
+        assert_eq!(
+            parse("record -e a --exclude-perf -e b --filter x -e c --exclude-perf").unwrap(),
+            [option("a", &[&own]), option("b", &["x"]), option("c", &[&own])]
+        );
         assert!(parse("record --filter x -e a").is_err());
+        assert!(parse("record --exclude-perf -e a").is_err());
     }
 }

@@ -195,6 +195,21 @@ impl EventSpec {
         Self::software("cpu-clock")
     }
 
+    /// What is sampled in place of cycles where no CPU counts them, as in perf.
+    pub fn by_clock(&self) -> Option<Self> {
+        let clock = Self::cpu_clock();
+        if self.code != Self::cycles().code {
+            return None;
+        }
+        let modifiers = ["cpu-cycles", "cycles"].iter().find_map(|it| self.name.strip_prefix(it));
+        let name = modifiers.map(|modifiers| clock.name + modifiers);
+        Some(Self {
+            code: clock.code,
+            name: name.unwrap_or_else(|| self.name.clone()),
+            ..self.clone()
+        })
+    }
+
     /// What time off the CPU is worked out from.
     pub fn switches() -> Self {
         Self { sampled: Sampled::AtSwitches, ..Self::software("context-switches") }

@@ -348,10 +348,16 @@ fn warn_of_replaced(tally: &Tally, changed: &BTreeSet<Vec<u8>>, files: &Identifi
             path(name)
         ));
     }
-    for name in &files.too_large {
+    // Of a whole system there may be many.
+    let unread: Vec<String> = files.too_large.iter().map(|name| path(name)).collect();
+    if let [first, more @ ..] = &unread[..] {
+        let have = output::counted(unread.len() as u64, "file has", "files have");
+        let others = match more.len() {
+            0 => String::new(),
+            others => format!(" and {others} more"),
+        };
         notice(format_args!(
-            "{} has no build-id, and could not be read in {} s: it gets no names",
-            path(name),
+            "{have} no build-id and could not be read in {} s, so no names: {first}{others}",
             BUDGET.as_secs()
         ));
     }
@@ -368,7 +374,7 @@ fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, ring_bytes: us
     if kernel.is_some_and(RunningKernel::addresses_are_hidden) {
         notice(
             "kernel.kptr_restrict hides the kernel's addresses, so its frames have no names; \
-             record as root, or after sysctl kernel.kptr_restrict=0",
+             record after sysctl kernel.kptr_restrict=0, or as root where it is 1",
         );
     }
     if tally.lost_sideband > 0 {

@@ -15,6 +15,7 @@
 
 mod attrs;
 mod cgroup;
+mod chain_parts;
 mod clock;
 mod command;
 mod container;
@@ -135,6 +136,9 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<Recording> {
         command.go()?;
     }
     let ending = session.run(&plan, signals, control, command.as_mut())?;
+    if matches!(ending, Ending::SizeReached) && !args.quiet {
+        notice("--max-size is reached: the recording ends here");
+    }
     // Of a command that has ended by itself.
     let exit_code = match (&ending, &mut command) {
         (Ending::CommandEnded, Some(command)) => command.terminate(),

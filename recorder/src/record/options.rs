@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use super::chain_parts::ChainParts;
 use super::control::ControlPlaces;
 use super::embed::{self, EmbedKind};
 use super::event_options::EventOptions;
@@ -57,6 +58,12 @@ pub struct SamplingArgs {
     /// Walk stacks by fp[,N|,defer], dwarf[,SIZE], dwarf-dump[,SIZE], lbr
     #[arg(long, value_name = "MODE")]
     pub call_graph: Option<String>,
+    /// Only the user part of call chains.
+    #[arg(long, hide = true, conflicts_with = "kernel_callchains")]
+    pub user_callchains: bool,
+    /// Only the kernel's part of call chains.
+    #[arg(long, hide = true)]
+    pub kernel_callchains: bool,
     /// Ring buffer per CPU, in pages or as 2M [default: 512K or more]
     #[arg(short, long, value_name = "SIZE")]
     pub mmap_pages: Option<String>,
@@ -102,6 +109,9 @@ pub struct RecordArgs {
     /// Like -B, and fail if mappings cannot have build-ids
     #[arg(long, hide = true)]
     pub buildid_mmap: bool,
+    /// The clock of samples: perftab always takes the one that jitdumps have.
+    #[arg(short = 'k', long, hide = true, value_parser = ["mono", "monotonic", "CLOCK_MONOTONIC"])]
+    pub clockid: Option<String>,
     /// As perf: nothing is copied to ~/.debug; perftab copies nothing anyway
     #[arg(short = 'N', long, hide = true)]
     pub no_buildid_cache: bool,
@@ -304,6 +314,8 @@ pub struct Plan {
     pub rate: Rate,
     /// Whether samples carry the stack.
     pub chains: CallChains,
+    /// Which part of it.
+    pub chain_parts: ChainParts,
     /// What threads and processes begin.
     pub children: Children,
     /// Whether context switches are recorded.
@@ -354,7 +366,8 @@ impl Plan {
             OutputPlan::Flight(..) => KeptSamples::Latest,
             OutputPlan::File(_) | OutputPlan::Parts(..) | OutputPlan::Stream => KeptSamples::All,
         };
-        let plan = Self::begin(&args.sampling, samples, target, &args.command, online_cpus)?;
+        let mut plan = Self::begin(&args.sampling, samples, target, &args.command, online_cpus)?;
+        plan.notices.extend(args.target.overridden());
         Ok(Self {
             off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },
             ring: match plan.ring {
@@ -373,6 +386,9 @@ impl Plan {
                 None | Some(0) => Start::AtOnce,
                 Some(millis) => match u64::try_from(millis) {
                     Ok(millis) => Start::After(Duration::from_millis(millis)),
+                    Err(_) if args.control.is_none() => {
+                        bail!("-D -1: name --control, by which it begins")
+                    }
                     Err(_) => Start::OnRequest,
                 },
             },
@@ -390,9 +406,11 @@ impl Plan {
         duration: Option<Duration>,
     ) -> Result<Self> {
         let online_cpus = host::online_cpus()?;
+        let overridden = target.overridden();
         let target =
             target.target(&online_cpus)?.unwrap_or_else(|| Target::Cpus(online_cpus.clone()));
-        let plan = Self::begin(sampling, KeptSamples::All, target, &[], online_cpus)?;
+        let mut plan = Self::begin(sampling, KeptSamples::All, target, &[], online_cpus)?;
+        plan.notices.extend(overridden);
         if matches!(plan.chains, CallChains::Copied(_)) {
             bail!(
                 "--call-graph dwarf-dump: such copies are walked once all is recorded; use dwarf or -g"
@@ -429,6 +447,7 @@ impl Plan {
             },
             rate,
             chains,
+            chain_parts: ChainParts::of(sampling, chains)?,
             children: match sampling.no_inherit {
                 true => Children::LeftOut,
                 false => Children::Recorded,

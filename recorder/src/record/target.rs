@@ -11,7 +11,7 @@ use super::{cgroup, container, host, users};
 #[derive(Clone, Debug, Args)]
 pub struct TargetArgs {
     /// All CPUs, until the command ends or Ctrl-C
-    #[arg(short, long, conflicts_with_all = ["pid", "tid"])]
+    #[arg(short, long)]
     pub all_cpus: bool,
     /// Running processes
     #[arg(short, long, value_name = "PID", value_delimiter = ',', conflicts_with = "tid")]
@@ -21,7 +21,7 @@ pub struct TargetArgs {
     pub tid: Vec<i32>,
     /// Running processes of this user
     #[arg(short = 'u', long, value_name = "USER",
-        conflicts_with_all = ["pid", "tid", "all_cpus", "cpu", "cgroup"])]
+        conflicts_with_all = ["pid", "tid", "cpu", "cgroup"])]
     pub uid: Option<String>,
     /// Only these CPUs: 0-3,7
     #[arg(short = 'C', long, value_name = "CPUS", conflicts_with_all = ["pid", "tid"])]
@@ -78,11 +78,48 @@ impl TargetArgs {
         if let Some(id) = self.pid.iter().chain(&self.tid).find(|id| **id <= 0) {
             bail!("{id} is not a process id");
         }
-        Ok(match (self.all_cpus, self.pid.is_empty(), self.tid.is_empty()) {
-            (true, ..) => Some(Target::Cpus(online.to_vec())),
-            (_, false, _) => Some(Target::Processes(self.pid.clone())),
-            (.., false) => Some(Target::Threads(self.tid.clone())),
+        Ok(match (self.pid.is_empty(), self.tid.is_empty(), self.all_cpus) {
+            (false, ..) => Some(Target::Processes(self.pid.clone())),
+            (_, false, _) => Some(Target::Threads(self.tid.clone())),
+            (.., true) => Some(Target::Cpus(online.to_vec())),
             _ => None,
         })
+    }
+
+    /// What to say where one option counts and another does not. Guides of perf write `-a -p PID`.
+    pub fn overridden(&self) -> Option<String> {
+        let processes = [
+            ("-p", !self.pid.is_empty()),
+            ("-t", !self.tid.is_empty()),
+            ("-u", self.uid.is_some()),
+        ];
+        let (option, _) = processes.into_iter().find(|(_, is_given)| self.all_cpus && *is_given)?;
+        Some(format!("-a has no effect beside {option}, as in perf"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        target: TargetArgs,
+    }
+
+    #[test]
+    fn processes_count_where_the_whole_system_is_named_too() {
+        let read = |line: &str| {
+            let target = Line::parse_from(line.split(' ')).target;
+            (target.target(&[0]).expect("a target"), target.overridden())
+        };
+        let says = |option| Some(format!("-a has no effect beside {option}, as in perf"));
+        assert_eq!(read("record -a"), (Some(Target::Cpus(vec![0])), None));
+        assert_eq!(read("record -p 7"), (Some(Target::Processes(vec![7])), None));
+        assert_eq!(read("record -a -p 7"), (Some(Target::Processes(vec![7])), says("-p")));
+        assert_eq!(read("record -t 7 -a"), (Some(Target::Threads(vec![7])), says("-t")));
     }
 }

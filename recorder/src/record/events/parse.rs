@@ -295,6 +295,10 @@ mod tests {
         assert_eq!(event.code, code(event_type::HARDWARE, [0; 3]));
         assert_eq!((event.privilege, event.precise), (Privilege::UserOnly, Precision::Level(2)));
         assert_eq!(event.name, "cpu-cycles:upp");
+        let clock = event.by_clock().unwrap();
+        assert_eq!(clock.code, EventSpec::cpu_clock().code);
+        assert_eq!((clock.name.as_str(), clock.privilege), ("cpu-clock:upp", Privilege::UserOnly));
+        assert_eq!(one("cs:k").unwrap().by_clock(), None);
         let event = one("cs:k").unwrap();
         assert_eq!(event.code, code(event_type::SOFTWARE, [3, 0, 0]));
         assert_eq!(event.privilege, Privilege::KernelOnly);
