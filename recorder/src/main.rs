@@ -15,6 +15,7 @@ mod file_source;
 mod images;
 mod input;
 mod late_ids;
+mod live_session;
 mod output;
 mod page;
 mod pager;

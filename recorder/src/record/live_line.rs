@@ -1,10 +1,11 @@
-//! How far a recording is, on a line of the terminal: of what runs already, as a command that is recorded has the terminal for
-//! itself.
+//! How far a recording is, and what runs, on a line of the terminal: of what runs already, as a command that is recorded has
+//! the terminal for itself.
 
 use std::time::{Duration, Instant};
 
+use super::hot_functions::HotFunctions;
 use super::options::Plan;
-use super::session::Session;
+use super::part::Part;
 use crate::output::{StatusLine, grouped, size};
 
 /// It is written anew this often at most.
@@ -13,6 +14,7 @@ const PACE: Duration = Duration::from_secs(1);
 /// The line.
 pub struct LiveLine {
     line: StatusLine,
+    hot: Option<HotFunctions>,
     begun: Instant,
     /// When it was written last, and how many samples there were.
     last: (Instant, u64),
@@ -23,16 +25,22 @@ pub struct LiveLine {
 }
 
 impl LiveLine {
-    /// `None` if nobody watches.
-    pub fn begin(plan: &Plan, session: &Session) -> Option<Self> {
-        let line = StatusLine::begin().filter(|_| plan.command.is_empty() && !session.is_quiet)?;
+    /// `None` if nobody watches. Functions are shown if there is a head of a stream for what is recorded.
+    pub fn begin(plan: &Plan, head: impl FnOnce() -> Option<Vec<u8>>) -> Option<Self> {
+        let line = StatusLine::begin().filter(|_| plan.command.is_empty())?;
+        let hot = head().and_then(HotFunctions::start);
         let now = Instant::now();
-        Some(Self { line, begun: now, last: (now, 0), before: 0, present: 0 })
+        Some(Self { line, hot, begun: now, last: (now, 0), before: 0, present: 0 })
+    }
+
+    /// Takes whole records that are written.
+    pub fn take(&mut self, records: &[u8]) {
+        self.hot.iter_mut().for_each(|hot| hot.take(records));
     }
 
     /// Says what there is by now, if it is time.
-    pub fn show(&mut self, session: &Session) {
-        let samples = session.part.tally.samples;
+    pub fn show(&mut self, part: &Part) {
+        let samples = part.tally.samples;
         if samples < self.present {
             self.before += self.present;
         }
@@ -43,16 +51,19 @@ impl LiveLine {
         }
         let all = self.before + self.present;
         let rate = (all - self.last.1.min(all)) as f64 / since.as_secs_f64();
-        let lost = match session.part.tally.lost() {
-            0 => "none lost".to_owned(),
-            lost => format!("{} lost", grouped(lost)),
+        let lost = match part.tally.lost() {
+            0 => String::new(),
+            lost => format!(", {} lost", grouped(lost)),
         };
+        // A terminal of 80 columns has room for one or two functions, or for how it ends.
+        let hot = self.hot.as_mut().map_or("", HotFunctions::look);
         self.line.show(format_args!(
-            "recording {} s: {} samples ({}/s), {lost}, {}; Ctrl-C ends it",
+            "recording {} s: {} samples ({}/s){lost}, {}; {}",
             grouped(self.begun.elapsed().as_secs()),
             grouped(all),
             grouped(rate as u64),
-            size(session.part.to.data_size()),
+            size(part.to.data_size()),
+            if hot.is_empty() { "Ctrl-C ends it" } else { hot },
         ));
         self.last = (Instant::now(), all);
     }

@@ -30,6 +30,7 @@ mod fake_root;
 mod finish;
 mod flight;
 mod host;
+mod hot_functions;
 mod identify;
 mod kallsyms;
 mod kernel;

@@ -118,6 +118,8 @@ pub struct Session {
     pub(super) lost_before: u64,
     /// Whether only errors and warnings are printed.
     pub(super) is_quiet: bool,
+    /// `None` if nobody watches, or no more.
+    live: Option<LiveLine>,
     /// `None` if stacks are left to readers.
     pub(super) unwinder: Option<Unwinder>,
     /// Of which copies are cut to what is there as they leave their rings.
@@ -169,6 +171,10 @@ impl Session {
             }
             _ => None,
         };
+        let live = match loudness {
+            Loudness::Usual => LiveLine::begin(plan, || stream_head(&counters, None).ok()),
+            Loudness::Quiet => None,
+        };
         let attr = &counters.events[0].attr;
         let stack_samples = unwinder.as_ref().and_then(|_| StackSamples::of(attr));
         let tally = Tally::new(
@@ -202,6 +208,7 @@ impl Session {
             },
             lost_before: 0,
             is_quiet: loudness == Loudness::Quiet,
+            live,
             unwinder,
             stack_samples,
             buffer: Vec::new(),
@@ -262,6 +269,9 @@ impl Session {
         if let (Some(unwinder), Description::OfTheBeginning) = (&mut self.unwinder, description) {
             unwinder.know(described);
         }
+        if let Some(line) = &mut self.live {
+            line.take(described);
+        }
         self.part.describe(described);
     }
 
@@ -279,7 +289,6 @@ impl Session {
         };
         let deadline = plan.duration.map(|duration| Instant::now() + duration);
         let mut polled = PolledCounters::new(&self.counters);
-        let mut live = LiveLine::begin(plan, self);
         let ending = loop {
             let now = Instant::now();
             let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
@@ -308,7 +317,7 @@ impl Session {
                 Woken::ForARound => {
                     signals.clear();
                     self.round();
-                    live.iter_mut().for_each(|line| line.show(self));
+                    self.live.iter_mut().for_each(|line| line.show(&self.part));
                 }
             }
             if let Some(error) = self.part.failure.take() {
@@ -335,6 +344,7 @@ impl Session {
                 Err(error) => break Ending::WriteFailed(io::Error::other(format!("{error:#}"))),
             }
         };
+        self.live = None;
         self.counters.disable();
         if !matches!(ending, Ending::WriteFailed(_)) {
             self.round();
@@ -471,7 +481,7 @@ impl Session {
                 Ok(None) => break,
                 Ok(Some(mut records)) => {
                     is_any |= !records.is_empty();
-                    self.part.take(&mut records);
+                    self.take(&mut records);
                 }
                 Err(error) => {
                     self.part.failure.get_or_insert(error);
@@ -572,8 +582,20 @@ impl Session {
     pub(super) fn write_buffer(&mut self) {
         match &mut self.unwinder {
             Some(unwinder) => unwinder.push(&mut self.buffer),
-            None => self.part.take(&mut self.buffer),
+            None => {
+                let mut records = std::mem::take(&mut self.buffer);
+                self.take(&mut records);
+                self.buffer = records;
+            }
         }
+    }
+
+    /// Takes whole records as they are written.
+    fn take(&mut self, records: &mut Vec<u8>) {
+        if let Some(line) = &mut self.live {
+            line.take(records);
+        }
+        self.part.take(records);
     }
 
     /// After the rings were emptied: describes the modules that came since the last round. If there

@@ -6,7 +6,6 @@
 //! the recorder begins its stream anew after ten minutes or 256 MB, and with it the session, so memory is bounded.
 
 mod keys;
-mod live_session;
 mod rows;
 mod screen;
 
@@ -23,10 +22,11 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
 use self::keys::{Key, keys_of};
-use self::live_session::LiveSession;
 use self::rows::{Column, Columns, Hidden, Layout, Look, Open, Path, Picture};
 use self::screen::{Emphasis, Line};
 use crate::cli::TopArgs;
+use crate::images::search::NewCopies;
+use crate::live_session::LiveSession;
 use crate::output::{self, Outcome, Results, counted, grouped, percent, printable};
 use crate::record::live::{self, Chains, Ender, Piece, Recorded};
 
@@ -198,7 +198,7 @@ impl Top {
             },
             recorded,
             ender,
-            live: LiveSession::default(),
+            live: LiveSession::new(NewCopies::Kept),
             span: Span::Recent(recent),
             recent,
             delay,

@@ -115,9 +115,9 @@ pub fn name_frames_with(
 
 /// The same from the files of this machine alone, and without lines and inlined functions: in moments, for a session that
 /// soon gives way to another.
-pub fn name_frames_here(session: &mut Session) {
+pub fn name_frames_here(session: &mut Session, copies: NewCopies) {
     raise_descriptor_limit();
-    let mut search = Search::new(session);
+    let mut search = Search { copies, ..Search::new(session) };
     let mut machine = search.candidates(None);
     search.offer_local(&mut machine);
     offer_code_of_processes(search.session);
@@ -143,8 +143,18 @@ pub fn resolve(session: &mut Session) {
     }
 }
 
+/// Whether a copy of the running kernel's symbols is kept where there is none yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewCopies {
+    /// For the next that looks for them.
+    Kept,
+    /// Nothing is left behind.
+    LeftOut,
+}
+
 struct Search<'a> {
     session: &'a mut Session,
+    copies: NewCopies,
     /// What came of each file offered, by device and inode: one file has many paths.
     offered: HashMap<(u64, u64), String>,
     /// DSOs that a file names.
@@ -168,6 +178,7 @@ impl<'a> Search<'a> {
         let wanted = session.wanted();
         Self {
             session,
+            copies: NewCopies::Kept,
             offered: HashMap::new(),
             named: HashSet::new(),
             have_functions: HashSet::new(),

@@ -8,7 +8,7 @@ use perftab_core::session::{OfferReport, WantedDso};
 use perftab_core::{DsoKind, Image, NotAnImage};
 use perftab_perfdata::decode::SliceSource;
 
-use super::{Search, readings};
+use super::{NewCopies, Search, readings};
 use crate::file_source::FileSource;
 use crate::images::candidates::{Candidates, SoughtDso};
 use crate::images::kernel::{self, RunningSymbols};
@@ -116,7 +116,9 @@ impl Search<'_> {
             if let Some(RunningSymbols { path, text, notes }) =
                 machine.kernels().running_symbols(id)
             {
-                copies.keep(id, &text);
+                if self.copies == NewCopies::Kept {
+                    copies.keep(id, &text);
+                }
                 // Where the names came from is the same the first time and later.
                 if admit_copy(self) {
                     return;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -133,13 +134,17 @@ fn a_terminal_shows_how_far_it_is() {
     const LINE: &str = "\r\x1b[Krecording ";
     let recorder = Recorder::new();
     let process = RunningProcess::program(&busy(&recorder.folder), &[]);
-    let on_terminal = |options: &str| {
+    let script = |options: &str| {
         let (program, pid) = (perftab_binary(), process.pid());
         let file = recorder.file.display();
         let command = format!("{} record -o {file} -p {pid} {options}", program.display());
         let mut script = Command::new("script");
-        let output = script.args(["-q", "-e", "-c", &command, "/dev/null"]).stdin(Stdio::null());
-        String::from_utf8_lossy(&output.ended().expect("script runs").stdout).into_owned()
+        script.args(["-q", "-e", "-f", "-c", &command, "/dev/null"]).stdin(Stdio::null());
+        script
+    };
+    let on_terminal = |options: &str| {
+        let output = script(options).ended().expect("script runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let shown = on_terminal("--duration 1500ms");
     assert!(shown.contains(LINE), "{shown:?}");
@@ -148,6 +153,19 @@ fn a_terminal_shows_how_far_it_is() {
     // What a command writes there is its own.
     assert!(!on_terminal("-- sleep 1.5").contains(LINE));
     assert!(!on_terminal("-q --duration 1500ms").contains(LINE));
+    // After a while it names what runs.
+    let mut script =
+        script("-g --duration 60s").stdout(Stdio::piped()).spawn().expect("script runs");
+    let mut shown = Vec::new();
+    let mut terminal = script.stdout.take().expect("a pipe");
+    while !String::from_utf8_lossy(&shown).contains("; user_work ") {
+        let mut piece = [0; 1024];
+        let length = terminal.read(&mut piece).expect("it writes");
+        assert!(length > 0, "{}", String::from_utf8_lossy(&shown));
+        shown.extend_from_slice(&piece[..length]);
+    }
+    drop(process);
+    assert!(script.wait().expect("it ends").success());
 }
 
 #[test]

@@ -6,11 +6,11 @@ use perftab_core::session::{Opening, Session};
 use perftab_core::{DsoId, NamingDepth};
 use perftab_perfdata::decode::{ByteSource, ReadError};
 
-use crate::images::search;
+use crate::images::search::{self, NewCopies};
 
 /// What came since the stream began.
-#[derive(Default)]
 pub struct LiveSession {
+    copies: NewCopies,
     opening: Option<Opening>,
     session: Option<Session>,
     /// DSOs that this machine was searched for.
@@ -36,6 +36,11 @@ impl ByteSource for Unending<'_> {
 }
 
 impl LiveSession {
+    /// Of no stream yet.
+    pub fn new(copies: NewCopies) -> Self {
+        Self { copies, opening: None, session: None, sought: HashSet::new() }
+    }
+
     /// A stream begins, by what comes before its records. What was before is forgotten.
     pub fn begin(&mut self, head: &[u8]) -> anyhow::Result<()> {
         let mut opening = Opening::new(&[&Unending(head)])?;
@@ -45,7 +50,15 @@ impl LiveSession {
         if !rest.is_empty() {
             opening.push(rest);
         }
-        *self = Self { opening: Some(opening), ..Self::default() };
+        *self = Self { opening: Some(opening), ..Self::new(self.copies) };
+        Ok(())
+    }
+
+    /// The same, of another stream of the same machine, whose DSOs have their files from the one before.
+    pub fn restart(&mut self, head: &[u8]) -> anyhow::Result<()> {
+        let session = self.session.take();
+        self.begin(head)?;
+        self.session = session;
         Ok(())
     }
 
@@ -79,7 +92,7 @@ impl LiveSession {
         if wanted.iter().all(|dso| self.sought.contains(dso)) {
             search::offer_code_of_processes(&mut later);
         } else {
-            search::name_frames_here(&mut later);
+            search::name_frames_here(&mut later, self.copies);
             self.sought.extend(wanted);
         }
         self.session = Some(later);
