@@ -1,8 +1,8 @@
 //! The functions that most samples end in, for the live line.
 //!
 //! Every few seconds a thread reads some samples of the last second as a stream, behind all that tells of mappings and
-//! threads, and names them as `perftab top` does. So a look takes no more after hours than at first: of 999 Hz with call
-//! chains on two CPUs some 10 ms of processor time, where recording takes 11 ms each second.
+//! threads, and names them as `perftab top` does. So a look takes no more after hours than at first. 15 s of `-a -g` with three
+//! looks took .21 s of processor time instead of .11 at 99 Hz, .24 of .11 at 999 and .44 of .20 at 9,999.
 
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::thread;
