@@ -14,7 +14,7 @@ use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
 use perftab_perfdata::format::record::RecordType;
 
-use crate::commands::report::push_shown_name;
+use crate::commands::report::{file_name, push_shown_name};
 use crate::images::search::NewCopies;
 use crate::live_session::LiveSession;
 use crate::output::{self, percent, printable, shortened};
@@ -152,8 +152,12 @@ fn most_of(session: &mut Session) -> String {
     let shown = report.functions.iter().map(|function| {
         let mut name = String::new();
         push_shown_name(&mut name, &function);
-        let share = percent(function.self_weight as f64, report.weight as f64);
-        format!("{} {share}", shortened(&printable(&name), NAME_LENGTH))
+        let mut shown = shortened(&printable(&name), NAME_LENGTH);
+        // An address says nothing by itself.
+        if let (None, Some(dso)) = (&function.name, function.dso) {
+            shown.push_str(&format!(" in {}", shortened(&printable(file_name(dso)), NAME_LENGTH)));
+        }
+        format!("{shown} {}", percent(function.self_weight as f64, report.weight as f64))
     });
     shown.collect::<Vec<_>>().join(", ")
 }
