@@ -245,8 +245,8 @@ fn a_killed_recorder_leaves_what_it_had() {
     }
     let recorder = Recorder::new();
     let process = RunningProcess::program(&busy(&recorder.folder), &[]);
-    // Nothing is sampled before it is asked for.
-    let options = ["-D", "-1", "-p", &process.pid()];
+    // Nothing is sampled in its first minutes.
+    let options = ["-D", "600000", "-p", &process.pid()];
     let mut recording = RunningProcess(recorder.command(&options).spawn().unwrap());
     wait_for("its file", || fs::metadata(&recorder.file).is_ok_and(|file| file.len() > 0));
     child_process::kill(&mut recording.0);
