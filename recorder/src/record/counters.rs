@@ -257,18 +257,18 @@ impl Counters {
     }
 
     fn open_target(&mut self, plan: &Plan, command: Option<i32>) -> Result<()> {
-        let cpus = match &plan.target {
-            Target::Cpus(cpus) => cpus,
+        let sampled = match &plan.target {
+            Target::Cpus(cpus) | Target::Cgroup { cpus, .. } => cpus,
             _ => &plan.online_cpus,
         };
         let cgroup = match &plan.target {
-            Target::Cgroup(folder) => {
+            Target::Cgroup { folder, .. } => {
                 Some(File::open(folder).context("the cgroup cannot be opened")?)
             }
             _ => None,
         };
         let threads = match (&plan.target, command) {
-            (Target::Cpus(_) | Target::Cgroup(_), _) => None,
+            (Target::Cpus(_) | Target::Cgroup { .. }, _) => None,
             (Target::Command, Some(pid)) => Some(vec![pid]),
             (Target::Command, None) => bail!("no command to record"),
             (Target::Processes(pids), _) => Some(threads_of(pids)?),
@@ -277,19 +277,20 @@ impl Counters {
         if let Some(threads) = &threads {
             self.processes = processes_of(threads);
         }
-        for &cpu in cpus {
-            let scopes = match &threads {
+        // A process may map its files on a CPU that is not sampled, and before it comes into a cgroup.
+        for &cpu in &plan.online_cpus {
+            let all = match &threads {
                 Some(threads) => threads.iter().map(|&tid| Scope::Thread { tid, cpu }).collect(),
                 None => vec![Scope::Cpu(cpu)],
             };
-            match &cgroup {
-                // Whoever comes into it has mapped its files before.
-                Some(folder) => {
-                    let folder = folder.as_fd();
-                    self.open_cpu(plan, &scopes, &[Scope::Cgroup { folder, cpu }])?;
-                }
-                None => self.open_cpu(plan, &scopes, &scopes)?,
-            }
+            let of_cgroup =
+                cgroup.as_ref().map(|folder| [Scope::Cgroup { folder: folder.as_fd(), cpu }]);
+            let scopes = match &of_cgroup {
+                _ if !sampled.contains(&cpu) => &[],
+                Some(of_cgroup) => &of_cgroup[..],
+                None => &all[..],
+            };
+            self.open_cpu(plan, &all, scopes)?;
         }
         if self.rings.is_empty() {
             bail!("the process ended before it could be recorded");

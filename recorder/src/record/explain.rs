@@ -27,7 +27,7 @@ pub fn refused(error: &io::Error, plan: &Plan, scope: Scope<'_>) -> Error {
         _ => return anyhow!("the event cannot be opened: {}", reason(error)),
     }
     match (&plan.target, scope) {
-        (Target::Cpus(_) | Target::Cgroup(_), Scope::Cpu(_) | Scope::Cgroup { .. }) => {
+        (Target::Cpus(_) | Target::Cgroup { .. }, Scope::Cpu(_) | Scope::Cgroup { .. }) => {
             anyhow!(paranoid("the whole system", 0))
         }
         (Target::Processes(_) | Target::Threads(_), Scope::Thread { tid, .. }) if !is_ours(tid) => {

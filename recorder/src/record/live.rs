@@ -150,7 +150,12 @@ fn recorded(plan: &Plan, counters: &Counters) -> Recorded {
             Target::Cpus(some) => cpus(some.len()),
             Target::Processes(pids) => format!("pid {}", list(pids)),
             Target::Threads(tids) => format!("tid {}", list(tids)),
-            Target::Cgroup(folder) => format!("cgroup {}", folder.display()),
+            Target::Cgroup { folder, cpus: all } if *all == plan.online_cpus => {
+                format!("cgroup {}", folder.display())
+            }
+            Target::Cgroup { folder, cpus: some } => {
+                format!("cgroup {}, {}", folder.display(), cpus(some.len()))
+            }
             Target::Command => String::new(),
         },
         chains: match plan.chains {

@@ -20,17 +20,16 @@ pub struct TargetArgs {
     #[arg(short, long, value_name = "TID", value_delimiter = ',')]
     pub tid: Vec<i32>,
     /// Running processes of this user
-    #[arg(short = 'u', long, value_name = "USER",
-        conflicts_with_all = ["pid", "tid", "cpu", "cgroup"])]
+    #[arg(short = 'u', long, value_name = "USER", conflicts_with = "cgroup")]
     pub uid: Option<String>,
     /// Only these CPUs: 0-3,7
-    #[arg(short = 'C', long, value_name = "CPUS", conflicts_with_all = ["pid", "tid"])]
+    #[arg(short = 'C', long, value_name = "CPUS")]
     pub cpu: Option<String>,
     /// What runs in this cgroup: its path, or that below the mount
-    #[arg(short = 'G', long, value_name = "CGROUP", conflicts_with_all = ["pid", "tid", "cpu"])]
+    #[arg(short = 'G', long, value_name = "CGROUP", conflicts_with_all = ["pid", "tid"])]
     pub cgroup: Option<PathBuf>,
     /// What runs in this container or pod: its name, or enough of its id
-    #[arg(long, value_name = "NAME|ID", conflicts_with_all = ["pid", "tid", "cpu", "cgroup", "uid"])]
+    #[arg(long, value_name = "NAME|ID", conflicts_with_all = ["pid", "tid", "cgroup", "uid"])]
     pub container: Option<String>,
 }
 
@@ -45,56 +44,74 @@ pub enum Target {
     Threads(Vec<i32>),
     /// Everything on these CPUs.
     Cpus(Vec<u32>),
-    /// Everything in the cgroup with this folder.
-    Cgroup(PathBuf),
+    /// Everything in a cgroup, on these CPUs.
+    Cgroup {
+        /// Where the cgroup is.
+        folder: PathBuf,
+        /// CPU numbers.
+        cpus: Vec<u32>,
+    },
 }
 
 impl Target {
     /// Whether any process of the system may be met.
     pub fn is_any_process(&self) -> bool {
-        matches!(self, Self::Cpus(_) | Self::Cgroup(_))
+        matches!(self, Self::Cpus(_) | Self::Cgroup { .. })
     }
 }
 
 impl TargetArgs {
     /// What they name, if anything; `online` are the CPUs that there are.
     pub fn target(&self, online: &[u32]) -> Result<Option<Target>> {
-        if let Some(user) = &self.uid {
-            return users::processes_of(user).map(Target::Processes).map(Some);
-        }
-        if let Some(name) = &self.cgroup {
-            return cgroup::folder(name).map(Target::Cgroup).map(Some);
-        }
-        if let Some(asked) = &self.container {
-            return container::folder(asked).map(Target::Cgroup).map(Some);
-        }
-        if let Some(list) = &self.cpu {
-            let cpus = host::parse_cpu_list(list).with_context(|| format!("-C {list}"))?;
-            if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(cpu)) {
-                bail!("-C {list}: CPU {cpu} is not online");
-            }
-            return Ok(Some(Target::Cpus(cpus)));
-        }
         if let Some(id) = self.pid.iter().chain(&self.tid).find(|id| **id <= 0) {
             bail!("{id} is not a process id");
         }
-        Ok(match (self.pid.is_empty(), self.tid.is_empty(), self.all_cpus) {
-            (false, ..) => Some(Target::Processes(self.pid.clone())),
-            (_, false, _) => Some(Target::Threads(self.tid.clone())),
-            (.., true) => Some(Target::Cpus(online.to_vec())),
-            _ => None,
+        if !self.pid.is_empty() {
+            return Ok(Some(Target::Processes(self.pid.clone())));
+        }
+        if !self.tid.is_empty() {
+            return Ok(Some(Target::Threads(self.tid.clone())));
+        }
+        if let Some(user) = &self.uid {
+            return users::processes_of(user).map(Target::Processes).map(Some);
+        }
+        let cpus = match &self.cpu {
+            Some(list) => chosen_cpus(list, online)?,
+            None => online.to_vec(),
+        };
+        let folder = match (&self.cgroup, &self.container) {
+            (Some(name), _) => Some(cgroup::folder(name)?),
+            (None, Some(asked)) => Some(container::folder(asked)?),
+            (None, None) => None,
+        };
+        Ok(match folder {
+            Some(folder) => Some(Target::Cgroup { folder, cpus }),
+            None => (self.all_cpus || self.cpu.is_some()).then_some(Target::Cpus(cpus)),
         })
     }
 
-    /// What to say where one option counts and another does not. Guides of perf write `-a -p PID`.
+    /// What to say where one option counts and others do not. Guides of perf write `-a -p PID`.
     pub fn overridden(&self) -> Option<String> {
         let processes = [
             ("-p", !self.pid.is_empty()),
             ("-t", !self.tid.is_empty()),
             ("-u", self.uid.is_some()),
         ];
-        let (option, _) = processes.into_iter().find(|(_, is_given)| self.all_cpus && *is_given)?;
-        Some(format!("-a has no effect beside {option}, as in perf"))
+        let first = processes.iter().position(|(_, is_given)| *is_given)?;
+        let cpus = [("-C", self.cpu.is_some()), ("-a", self.all_cpus)];
+        let others = processes[first + 1..].iter().chain(&cpus).filter(|(_, is_given)| *is_given);
+        let others: Vec<&str> = others.map(|(option, _)| *option).collect();
+        let (option, _) = processes[first];
+        (!others.is_empty())
+            .then(|| format!("{option} overrides {}, as in perf", others.join(" and ")))
+    }
+}
+
+fn chosen_cpus(list: &str, online: &[u32]) -> Result<Vec<u32>> {
+    let cpus = host::parse_cpu_list(list).with_context(|| format!("-C {list}"))?;
+    match cpus.iter().find(|cpu| !online.contains(cpu)) {
+        Some(cpu) => bail!("-C {list}: CPU {cpu} is not online"),
+        None => Ok(cpus),
     }
 }
 
@@ -111,15 +128,21 @@ mod tests {
     }
 
     #[test]
-    fn processes_count_where_the_whole_system_is_named_too() {
+    fn processes_count_where_others_or_cpus_are_named_too() {
         let read = |line: &str| {
             let target = Line::parse_from(line.split(' ')).target;
-            (target.target(&[0]).expect("a target"), target.overridden())
+            (target.target(&[0, 1]).expect("a target"), target.overridden())
         };
-        let says = |option| Some(format!("-a has no effect beside {option}, as in perf"));
-        assert_eq!(read("record -a"), (Some(Target::Cpus(vec![0])), None));
-        assert_eq!(read("record -p 7"), (Some(Target::Processes(vec![7])), None));
-        assert_eq!(read("record -a -p 7"), (Some(Target::Processes(vec![7])), says("-p")));
-        assert_eq!(read("record -t 7 -a"), (Some(Target::Threads(vec![7])), says("-t")));
+        let says = |text: &str| Some(format!("{text}, as in perf"));
+        let process = || Some(Target::Processes(vec![7]));
+        assert_eq!(read("record -a"), (Some(Target::Cpus(vec![0, 1])), None));
+        assert_eq!(read("record -a -C 1"), (Some(Target::Cpus(vec![1])), None));
+        assert_eq!(read("record -p 7"), (process(), None));
+        assert_eq!(read("record -a -p 7"), (process(), says("-p overrides -a")));
+        assert_eq!(read("record -C 1 -p 7 -u 0"), (process(), says("-p overrides -u and -C")));
+        let thread = Some(Target::Threads(vec![7]));
+        assert_eq!(read("record -t 7 -a -C 0"), (thread, says("-t overrides -C and -a")));
+        let of_user = Line::parse_from(["record", "-u", "0", "-C", "0"]).target;
+        assert_eq!(of_user.overridden(), says("-u overrides -C"));
     }
 }

@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::open::open_path;
 use perftab_tests::perf::mount_of_cgroups;
 use perftab_tests::perftab_binary;
 
@@ -199,6 +200,38 @@ fn cpus_can_be_chosen() {
     let cpus = recorder.perf(&["script", "-F", "cpu"]);
     assert!(cpus.lines().all(|line| line.trim() == "[000]"), "{cpus}");
     assert!(cpus.lines().count() > 10, "{cpus}");
+
+    if !taskset(&["-c", "1", "true"]) {
+        println!("SKIPPED: the end of {test}: there is one CPU");
+        return;
+    }
+    // What a process has mapped on another CPU before it came has names, too.
+    let pinned = |cpu| {
+        let options = ["-c", cpu, program.to_str().unwrap()];
+        RunningProcess::program(Path::new("taskset"), &options)
+    };
+    let _sampled = pinned("0");
+    fs::remove_file(&recorder.file).unwrap();
+    let recording = recorder.start(&["-C", "0"]);
+    // By then it has listed what ran before.
+    wait_for("samples", || open_path(&recorder.file).is_ok_and(|it| it.info().samples > 0));
+    let moving = pinned("1");
+    moving.runs_for(2);
+    assert!(taskset(&["-cp", "0", &moving.pid()]));
+    moving.runs_for(10);
+    recording.signal("INT");
+    let recorded = recording.end();
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let script = recorder.perf(&["script", "-F", "pid,cpu,ip,sym"]);
+    assert!(script.lines().all(|line| line.contains("[000]")), "{script}");
+    let mut own = script.lines().filter(|line| line.trim_start().starts_with(&moving.pid()));
+    assert!(own.any(|line| line.contains("user_work")), "{script}");
+}
+
+/// Whether it could do so.
+fn taskset(arguments: &[&str]) -> bool {
+    let status = Command::new("taskset").args(arguments).stdout(Stdio::null()).exit_status();
+    status.expect("taskset runs").success()
 }
 
 #[test]
@@ -274,4 +307,19 @@ fn a_cgroup_is_recorded_and_nothing_beside_it() {
     assert!(script.split_whitespace().all(|pid| pid == inside.pid()), "{script}");
     let refused = recorder.run(&["--container", "no-such-one", "--", "true"]);
     refused.failed_with(2, &["--container no-such-one", &cgroup.id[..12]]);
+
+    // One of them stays on the CPU that is named, the other goes where there is room.
+    let other = RunningProcess::program(&program, &[]);
+    fs::write(cgroup.folder.join("cgroup.procs"), other.pid()).expect("it moves");
+    assert!(taskset(&["-cp", "0", &inside.pid()]));
+    let options = ["-C", "0", "-G", cgroup.name(), "--", program.to_str().unwrap(), "100"];
+    let of_cpu = recorder.run(&options);
+    assert_eq!(of_cpu.exit_code, Some(0), "{}", of_cpu.said);
+    let script = recorder.perf(&["script", "-F", "pid,cpu"]);
+    let is_of_both = |line: &str| {
+        let (pid, cpu) = line.trim().split_once(' ').unwrap_or_default();
+        [inside.pid(), other.pid()].iter().any(|id| id == pid) && cpu.trim() == "[000]"
+    };
+    assert!(script.lines().all(is_of_both), "{script}");
+    assert!(script.contains(&inside.pid()), "{script}");
 }
