@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use perftab_core::{FunctionKey, RangeSide, TimeRange};
+use perftab_core::{FunctionKey, Pattern, RangeSide, TimeRange};
 use signal_hook::consts::{SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -350,8 +350,10 @@ impl Top {
             0 => format!("{span}: no samples yet"),
             _ => format!("{span}: {samples}, {named} end in a named function"),
         };
-        if !self.look.filter.is_empty() {
-            line.push_str(&format!("; only {}", printable(&self.look.filter)));
+        match Pattern::parse(&self.look.filter) {
+            Ok(None) => {}
+            Ok(Some(_)) => line.push_str(&format!("; only {}", printable(&self.look.filter))),
+            Err(problem) => line.push_str(&format!("; {}", printable(&problem.to_string()))),
         }
         if self.is_paused {
             line.push_str("; paused");
@@ -523,7 +525,8 @@ perftab top: what runs now
   E, C              open all that has weight, close all
   t                 functions, or the call tree from its root
   s                 order by self, or by total
-  /                 only names with this text; Escape: all
+  /                 only functions with these words, in the tree calls through them;
+                    Escape: all
   z                 the last seconds, or all that is kept: ten minutes at most
   p                 pause: the picture stays
   d, n              column of DSOs, column of samples

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use perftab_core::session::{CallTreeRows, Report, ReportFunction, Session};
 use perftab_core::{
-    Direction, DsoId, DsoKind, FunctionKey, FunctionOrder, Group, Inlines, Query, SortDirection,
-    TimeRange, mark,
+    Direction, DsoId, DsoKind, FunctionKey, FunctionOrder, Group, Inlines, Pattern, Query,
+    SortDirection, TimeRange, Transform, mark,
 };
 
 use crate::commands::report::{FORCED, file_name, push_shown_name};
@@ -26,7 +26,7 @@ pub struct Look {
     pub event: u32,
     pub order: FunctionKey,
     pub hidden: Hidden,
-    /// A part of names; empty takes all.
+    /// What is searched for; empty takes all.
     pub filter: String,
     pub open: Open,
     pub columns: Columns,
@@ -170,11 +170,6 @@ impl Hidden {
 }
 
 impl Look {
-    fn takes(&self, name: &str, dso: &str, place: Place) -> bool {
-        let has_part = |text: &str| text.to_lowercase().contains(&self.filter.to_lowercase());
-        !self.hidden.hides(place) && (has_part(name) || has_part(dso))
-    }
-
     fn is_open(&self, path: &Path, share: f64) -> bool {
         match &self.open {
             Open::These(paths) => paths.contains(path),
@@ -219,7 +214,11 @@ impl Picture {
         picture.lost = lost.events.max(lost.samples);
         let mut tree = Tree { session, look, query, whole: picture.whole, rows: Vec::new() };
         match look.layout {
-            Layout::Tree => tree.add_below(0, &Vec::new()),
+            Layout::Tree => {
+                // Whoever looks for a function wants to see what leads to it.
+                tree.query.steps.push(Transform::Search { text: look.filter.clone() });
+                tree.add_below(0, &Vec::new());
+            }
             Layout::Functions => tree.add_with_callers(std::mem::take(&mut picture.rows)),
         }
         picture.rows = tree.rows;
@@ -315,6 +314,7 @@ fn kernel_paths(session: &Session) -> HashSet<String> {
 /// The table's rows, heaviest first.
 fn functions(report: &Report<'_>, look: &Look, kernel: &HashSet<String>) -> Vec<Row> {
     let has_chains = look.columns.total == Column::Shown;
+    let pattern = Pattern::new(&look.filter);
     let mut rows = Vec::new();
     for function in report.functions.iter() {
         if rows.len() >= MOST_ROWS {
@@ -326,7 +326,9 @@ fn functions(report: &Report<'_>, look: &Look, kernel: &HashSet<String>) -> Vec<
         push_shown_name(&mut name, &function);
         let name = printable(&name).into_owned();
         let dso = shown_dso(path);
-        if !look.takes(&name, &dso, place) {
+        if look.hidden.hides(place)
+            || pattern.as_ref().is_some_and(|it| !it.finds(&name, Some(&dso)))
+        {
             continue;
         }
         rows.push(Row {
@@ -417,7 +419,7 @@ impl Tree<'_> {
             let is_first = path.is_empty();
             let dso = shown_dso(&below.dsos[index]);
             let place = self.place(below.dso[index]);
-            if is_first && !self.look.takes(&name, &dso, place) {
+            if is_first && self.look.hidden.hides(place) {
                 continue;
             }
             let mut path = path.clone();

@@ -111,6 +111,8 @@ fn top_obeys_keys_and_gives_the_terminal_back() {
     press(b"h", "Any key goes back.");
     press(b"x", "   Self   Total    Function");
     press(b"\x1bt", "\x1b[1m   Total    Function");
+    press(b"/user_w\r", "; only user_w");
+    press(b"E", " user_work ");
     press(b"p", "; paused");
     press(b"q", "code 0");
     drop(keys);
