@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::child_process::{self, LimitedCommand};
 use perftab_tests::open::open_path;
 use perftab_tests::perf::mount_of_cgroups;
 use perftab_tests::perftab_binary;
@@ -166,7 +166,7 @@ fn a_terminal_shows_how_far_it_is() {
         shown.extend_from_slice(&piece[..length]);
     }
     drop(process);
-    assert!(script.wait().expect("it ends").success());
+    assert!(child_process::wait(&mut script, "script").success());
 }
 
 #[test]
