@@ -11,13 +11,15 @@ use super::counters::Counters;
 use super::options::Plan;
 use super::target::Target;
 
-/// Why waiting ended.
+/// Who ended the waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
     /// Records came back from threads that work on them, and that is all.
-    ByHelpersAlone,
+    HelpersAlone,
+    /// Nothing came.
+    Nobody,
     /// Anything else.
-    ForARound,
+    Others,
 }
 
 /// The counters that are polled: for wake-ups, and to learn that their thread has ended.
@@ -61,8 +63,9 @@ impl PolledCounters {
         };
         let of_helpers = polled.iter().rev().take(helpers.len());
         let woken = match of_helpers.filter(|fd| !fd.revents().is_empty()).count() {
-            helpers if helpers > 0 && helpers == ready => Woken::ByHelpersAlone,
-            _ => Woken::ForARound,
+            _ if ready == 0 => Woken::Nobody,
+            helpers if helpers == ready => Woken::HelpersAlone,
+            _ => Woken::Others,
         };
         let ended = PollFlags::HUP | PollFlags::ERR;
         let mut results = polled.iter().map(|fd| fd.revents().intersects(ended));

@@ -47,6 +47,9 @@ use crate::output::{notice, printable};
 const PATIENCE: Duration = Duration::from_secs(1);
 /// While running processes are described, the rings are emptied this often.
 const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
+/// How long rounds of deep stacks may do nothing but empty the rings. Everything that a round does besides took a third of
+/// the main thread's time when it was done each 5 ms.
+const WRITTEN_AT_LEAST: Duration = Duration::from_millis(100);
 /// Written in pieces of about this size, however many rings there are.
 const WRITE_SIZE: usize = 1 << 20;
 
@@ -289,6 +292,7 @@ impl Session {
         };
         let deadline = plan.duration.map(|duration| Instant::now() + duration);
         let mut polled = PolledCounters::new(&self.counters);
+        let mut round = Instant::now();
         let ending = loop {
             let now = Instant::now();
             let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
@@ -300,21 +304,27 @@ impl Session {
                 .chain([signals.as_fd()])
                 .chain(control.as_ref().map(Control::as_fd))
                 .collect();
-            let helpers = [self.part.packed(), self.unwinder.as_ref().map(Unwinder::as_fd)];
-            let helpers: Vec<_> = helpers.into_iter().flatten().collect();
             let until_start = starts.map(|starts| starts.saturating_duration_since(now));
             let of_part = self.parts.as_ref().and_then(Parts::patience);
             let patience =
                 [left, until_start, of_part].into_iter().flatten().fold(patience, Duration::min);
             let patience = patience.min(self.part.to.patience());
             let of_stacks = self.unwinder.as_ref().map_or(Duration::MAX, Unwinder::patience);
-            let patience = patience.min(of_stacks);
-            match polled.wait(&self.counters, &helpers, &others, patience)? {
-                Woken::ByHelpersAlone => {
+            let is_for_stacks = of_stacks < patience && round.elapsed() < WRITTEN_AT_LEAST;
+            let helpers = [self.part.packed(), self.unwinder.as_ref().map(Unwinder::as_fd)];
+            let helpers = helpers.into_iter().flatten().filter(|_| !is_for_stacks);
+            let helpers: Vec<_> = helpers.collect();
+            match polled.wait(&self.counters, &helpers, &others, patience.min(of_stacks))? {
+                Woken::Nobody if is_for_stacks => {
+                    self.round_of_stacks();
+                    continue;
+                }
+                Woken::HelpersAlone => {
                     self.write_what_is_unwound();
                     self.part.write_what_is_packed(&mut self.buffer);
                 }
-                Woken::ForARound => {
+                Woken::Nobody | Woken::Others => {
+                    round = Instant::now();
                     signals.clear();
                     self.round();
                     self.live.iter_mut().for_each(|line| line.show(&self.part));
@@ -421,16 +431,7 @@ impl Session {
         let before = self.taken();
         self.empty_rings();
         let latest = self.describe_new_modules();
-        let mut has_records = self.taken() > before || !self.buffer.is_empty();
-        // Of what is kept, samples are still to come.
-        if has_records && self.flight.is_none() {
-            write::finished_round(&mut self.buffer);
-            self.write_buffer();
-            match &mut self.unwinder {
-                Some(unwinder) => unwinder.end_round(begun),
-                None => self.part.records = RecordsSince::Some,
-            }
-        }
+        let mut has_records = self.end_round(begun, before);
         if self.unwinder.is_some() {
             has_records = self.write_what_is_unwound();
         }
@@ -446,6 +447,29 @@ impl Session {
         if let Some(kernel) = &mut self.kernel {
             kernel.modules.looked_after(latest.unwrap_or(now));
         }
+    }
+
+    /// Empties every ring for the thread that walks stacks, and leaves the rest to the next [`Self::round`].
+    fn round_of_stacks(&mut self) {
+        let begun = Clock::record_time();
+        let before = self.taken();
+        self.empty_rings();
+        self.end_round(begun, before);
+    }
+
+    /// Says that rings were emptied, if anything was in them: then it is true.
+    fn end_round(&mut self, begun: u64, taken_before: u64) -> bool {
+        let has_records = self.taken() > taken_before || !self.buffer.is_empty();
+        // Of what is kept, samples are still to come.
+        if has_records && self.flight.is_none() {
+            write::finished_round(&mut self.buffer);
+            self.write_buffer();
+            match &mut self.unwinder {
+                Some(unwinder) => unwinder.end_round(begun),
+                None => self.part.records = RecordsSince::Some,
+            }
+        }
+        has_records
     }
 
     /// Bytes of records from rings, wherever they are by now.
@@ -475,13 +499,19 @@ impl Session {
         &mut self,
         next: impl Fn(&mut Unwinder) -> io::Result<Option<Vec<u8>>>,
     ) -> bool {
-        let mut is_any = false;
+        let (mut is_any, mut unwound) = (false, Vec::new());
         loop {
             match self.unwinder.as_mut().map_or(Ok(None), &next) {
                 Ok(None) => break,
-                Ok(Some(mut records)) => {
+                Ok(Some(records)) => {
                     is_any |= !records.is_empty();
-                    self.take(&mut records);
+                    match unwound.is_empty() {
+                        true => unwound = records,
+                        false => unwound.extend_from_slice(&records),
+                    }
+                    if unwound.len() >= WRITE_SIZE {
+                        self.take(&mut unwound);
+                    }
                 }
                 Err(error) => {
                     self.part.failure.get_or_insert(error);
@@ -490,6 +520,7 @@ impl Session {
                 }
             }
         }
+        self.take(&mut unwound);
         if is_any {
             self.part.records = RecordsSince::Some;
         }

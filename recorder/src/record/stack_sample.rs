@@ -240,6 +240,7 @@ impl StackSamples {
 
     /// Appends what a ring holds, in one or two pieces, without what of copies is not there.
     pub fn copy(&self, ring: &RingBytes<'_>, out: &mut Vec<u8>) {
+        out.reserve(ring.len());
         let mut at = 0;
         while let Some(header) = ring.header(at) {
             if header.size < RECORD_HEADER_SIZE || at + header.size > ring.len() {

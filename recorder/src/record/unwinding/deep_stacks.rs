@@ -15,7 +15,10 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::mem;
 use std::os::unix::fs::FileExt;
+
+use rustix::buffer::spare_capacity;
 
 use super::super::clock::Clock;
 use super::super::stack_sample::Thread;
@@ -29,7 +32,7 @@ const CALLS_LEAST: usize = 2;
 const COMPARED: usize = 4096;
 /// So much is read beyond a copy at most.
 const MOST_BEYOND: usize = 1 << 20;
-/// In such pieces.
+/// In pieces of at least this size.
 const READ_AT_ONCE: usize = 64 << 10;
 /// Memory for what lies below what is known, at a time.
 const ROOM: usize = 1 << 18;
@@ -42,6 +45,8 @@ const THREADS_MAX: usize = 32;
 #[derive(Default)]
 pub struct DeepStacks {
     by_thread: HashMap<Thread, DeepStack>,
+    /// Memory for the next one.
+    spare: Vec<u8>,
 }
 
 /// Bytes of a stack.
@@ -60,7 +65,7 @@ impl DeepStacks {
         let stack = self.by_thread.get(&of)?;
         if !stack.continues(copy) {
             // The thread was elsewhere since.
-            self.by_thread.remove(&of);
+            self.forget(of);
             return None;
         }
         if time <= stack.read_at {
@@ -77,7 +82,8 @@ impl DeepStacks {
             // Whatever is needed is read again.
             self.by_thread.clear();
         }
-        if let Some(stack) = DeepStack::read(of, copy) {
+        if let Some(stack) = DeepStack::read(of, copy, &mut self.spare) {
+            self.forget(of);
             self.by_thread.insert(of, stack);
             self.update(of, copy.start, copy.bytes);
         }
@@ -101,7 +107,13 @@ impl DeepStacks {
         if let Some(stack) = self.by_thread.get_mut(&of)
             && !stack.take(start, bytes)
         {
-            self.by_thread.remove(&of);
+            self.forget(of);
+        }
+    }
+
+    fn forget(&mut self, of: Thread) {
+        if let Some(stack) = self.by_thread.remove(&of) {
+            self.spare = stack.bytes;
         }
     }
 }
@@ -183,29 +195,35 @@ impl DeepStack {
         copy.still_leads_there(here)
     }
 
-    /// Reads what is there now.
-    fn read(thread: Thread, copy: &WalkedCopy<'_>) -> Option<Self> {
+    /// Reads what is there now, into memory that it takes.
+    fn read(thread: Thread, copy: &WalkedCopy<'_>, memory_for_it: &mut Vec<u8>) -> Option<Self> {
         let memory = File::open(format!("/proc/{}/mem", thread.tid)).ok()?;
         let here = |address, bytes: &mut [u8]| memory.read_exact_at(bytes, address).ok();
         if !copy.still_leads_there(here) {
             return None;
         }
         let start = copy.end()?;
-        // Room for the copy, and no more memory than there is stack: a tenth of all time was spent on clearing it.
+        // Room for the copy, which has yet to come, and no more memory than there is stack. A tenth of all time was spent on
+        // clearing it.
         let room = copy.bytes.len();
-        let mut bytes = vec![0; room];
-        for at in (start..).step_by(READ_AT_ONCE).take(MOST_BEYOND / READ_AT_ONCE) {
-            let length = bytes.len();
-            bytes.resize(length + READ_AT_ONCE, 0);
-            let read = memory.read_at(&mut bytes[length..], at).unwrap_or(0);
-            bytes.truncate(length + read);
-            if read < READ_AT_ONCE {
+        let bytes = memory_for_it;
+        bytes.resize(room.max(bytes.len()), 0);
+        bytes.truncate(room);
+        let most = room + MOST_BEYOND;
+        while bytes.len() < most {
+            bytes.reserve(READ_AT_ONCE);
+            let (length, asked) = (bytes.len(), bytes.capacity() - bytes.len());
+            let at = start.saturating_add((length - room) as u64);
+            let _ = rustix::io::pread(&memory, spare_capacity(bytes), at);
+            if bytes.len() < length + asked {
                 break;
             }
         }
+        bytes.truncate(most);
         // It did all the time.
         let read_at = Clock::record_time();
-        copy.still_leads_there(here).then_some(Self { bytes, room, start, read_at })
+        let is_it = copy.still_leads_there(here);
+        is_it.then(|| Self { bytes: mem::take(bytes), room, start, read_at })
     }
 
     /// Takes a copy that goes on in what is known; false if there is more than may be known of it, or if all of it has been

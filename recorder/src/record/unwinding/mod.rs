@@ -32,6 +32,9 @@ const WAITING_MAX: usize = 64 << 20;
 /// Rounds are so short where stacks are longer than their copies, until there have been none for a second.
 const DEEP_PATIENCE: Duration = Duration::from_millis(5);
 const DEEP_FOR: Duration = Duration::from_secs(1);
+/// So much memory for records is used again: that of the short rounds of a tenth of a second.
+const SPARE_MAX: usize = 24;
+const LARGEST_SPARE: usize = 2 << 20;
 /// So much may wait before whoever brings more waits too.
 const WAITING_MOST: usize = 4 * WAITING_MAX;
 
@@ -49,6 +52,8 @@ pub struct Unwinder {
     /// Time of the latest record that was brought.
     latest: u64,
     fared: Fared,
+    /// Memory for records to come.
+    spare: Vec<Vec<u8>>,
     /// When one came back whose stack is longer than its copy.
     saw_deep: Option<Instant>,
 }
@@ -67,6 +72,8 @@ enum Brought {
 /// What has come back.
 struct Done {
     records: Vec<u8>,
+    /// The memory of those that were brought.
+    emptied: Vec<Vec<u8>>,
     /// Bytes that this was when it was brought.
     brought: usize,
     fared: Fared,
@@ -99,7 +106,7 @@ impl Unwinder {
         thread::Builder::new().name("unwind".to_owned()).spawn(move || {
             let mut held = 0;
             for brought in brought {
-                let (records, brought) = match brought {
+                let ((records, emptied), brought) = match brought {
                     Brought::Described(described) => {
                         rounds.know(&described);
                         continue;
@@ -111,7 +118,7 @@ impl Unwinder {
                     }
                     Brought::RecordsInHaste(records) => {
                         let length = records.len();
-                        (rounds.pass(records), length)
+                        ((rounds.pass(records), Vec::new()), length)
                     }
                     Brought::EndOfRound(horizon) => {
                         (rounds.end(horizon), std::mem::take(&mut held))
@@ -119,7 +126,7 @@ impl Unwinder {
                 };
                 let fared = rounds.take_fared();
                 // Nobody waits for it any more.
-                if done.send(Done { records, brought, fared }).is_err() {
+                if done.send(Done { records, emptied, brought, fared }).is_err() {
                     return;
                 }
                 let _ = rustix::io::write(&wake, &1_u64.to_ne_bytes());
@@ -127,8 +134,8 @@ impl Unwinder {
         })?;
         let (waiting, taken, latest, fared) = (0, 0, 0, Fared::default());
         let to = Some(to);
-        let saw_deep = None;
-        Ok(Some(Self { to, from, ready, records, waiting, taken, latest, fared, saw_deep }))
+        let (spare, saw_deep) = (Vec::new(), None);
+        Ok(Some(Self { to, from, ready, records, waiting, taken, latest, fared, spare, saw_deep }))
     }
 
     /// Readable once something has come back. To have it wait for the next round would save no time that can be measured, nor
@@ -171,7 +178,9 @@ impl Unwinder {
         if buffer.is_empty() {
             return;
         }
-        let records = std::mem::take(buffer);
+        let mut spare = self.spare.pop().unwrap_or_default();
+        spare.clear();
+        let records = std::mem::replace(buffer, spare);
         let mut left = &records[..];
         while let Some((header, record, rest)) = RecordHeader::split(left, ByteOrder::NATIVE) {
             self.latest = self.latest.max(self.records.time(header, record).unwrap_or(0));
@@ -218,7 +227,12 @@ impl Unwinder {
     }
 
     fn took(&mut self, done: Done) -> Vec<u8> {
-        let Done { records, brought, fared } = done;
+        let Done { records, emptied, brought, fared } = done;
+        for memory in emptied {
+            if self.spare.len() < SPARE_MAX && memory.capacity() <= LARGEST_SPARE {
+                self.spare.push(memory);
+            }
+        }
         self.waiting = self.waiting.saturating_sub(brought);
         self.fared.add(fared);
         if fared.cut + fared.beyond > 0 {

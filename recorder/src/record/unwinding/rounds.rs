@@ -236,8 +236,9 @@ impl Rounds {
         records
     }
 
-    /// The records of a round that is whole: all records from before `horizon` have come.
-    pub fn end(&mut self, horizon: u64) -> Vec<u8> {
+    /// The records of a round that is whole: all records from before `horizon` have come. Gives back the memory in which
+    /// they came.
+    pub fn end(&mut self, horizon: u64) -> (Vec<u8>, Vec<Vec<u8>>) {
         let mut pieces =
             vec![mem::take(&mut self.late_mappings), mem::take(&mut self.late_samples)];
         pieces.append(&mut self.round);
@@ -287,7 +288,7 @@ impl Rounds {
             });
         }
         self.order = order;
-        out
+        (out, pieces.split_off(2))
     }
 
     /// Samples and what tells of mappings, by time.
@@ -588,6 +589,10 @@ mod tests {
         out
     }
 
+    fn ended(rounds: &mut Rounds, horizon: u64) -> Vec<u8> {
+        rounds.end(horizon).0
+    }
+
     fn fared(walked: u64, unfinished: u64, skipped: u64) -> Fared {
         Fared { walked, unfinished, skipped, beyond: 0, cut: 0 }
     }
@@ -600,13 +605,13 @@ mod tests {
         let mapped = begins(20, 0);
         rounds.add([&late[..], &early].concat());
         rounds.add(mapped.clone());
-        let out = rounds.end(40);
+        let out = ended(&mut rounds, 40);
         assert!(out == [&walked(&late)[..], &early, &mapped].concat());
         assert_eq!(rounds.take_fared(), fared(1, 1, 0));
         // In no mapping, so nothing is known of it.
         let lost = sample(BASE - 8, 50, &[0; 64], 64);
         rounds.add(lost.clone());
-        assert!(rounds.end(60) == lost);
+        assert!(ended(&mut rounds, 60) == lost);
         assert_eq!(rounds.take_fared(), fared(0, 1, 0));
     }
 
@@ -622,9 +627,9 @@ mod tests {
         write::comm(&mut exec, 7, 7, b"other", trailer().at(25));
         exec[5] |= 1 << 5;
         rounds.add([&late[..], &early].concat());
-        assert!(rounds.end(20) == walked(&early));
+        assert!(ended(&mut rounds, 20) == walked(&early));
         rounds.add(exec.clone());
-        assert!(rounds.end(40) == [&late[..], &exec].concat());
+        assert!(ended(&mut rounds, 40) == [&late[..], &exec].concat());
         assert_eq!(rounds.take_fared(), fared(1, 1, 0));
     }
 
@@ -636,14 +641,14 @@ mod tests {
         assert!(rounds.pass(in_haste.clone()) == in_haste);
         // What is mapped is known all the same.
         rounds.add(taken.clone());
-        assert!(rounds.end(40) == walked(&taken));
+        assert!(ended(&mut rounds, 40) == walked(&taken));
         assert_eq!(rounds.take_fared(), fared(1, 0, 1));
         // Mappings were lost.
         let mut lost = Vec::new();
         write::lost(&mut lost, 99, 1, trailer().at(50));
         let taken = sample(root(), 60, &[0; 64], 64);
         rounds.add([&lost[..], &taken].concat());
-        assert!(rounds.end(70) == [&lost[..], &taken].concat());
+        assert!(ended(&mut rounds, 70) == [&lost[..], &taken].concat());
         // Nobody knows how code goes on that a process made, unless a jitdump tells.
         let anonymous = |name: &[u8], address| {
             let file = write::MappedFile::Inode { major: 0, minor: 0, inode: 0 };
@@ -668,16 +673,16 @@ mod tests {
         let kept = sample(0x1010, 78, &[1; 16], 16);
         let begun = [&begins(74, 0)[..], &anonymous(b"//anon", 0x1000)].concat();
         rounds.add([&begun[..], &taken].concat());
-        assert!(rounds.end(79) == [&begun[..], &kept].concat());
+        assert!(ended(&mut rounds, 79) == [&begun[..], &kept].concat());
         let jitdump = anonymous(b"/tmp/jit-7.dump", 0x3000);
         rounds.add([&jitdump[..], &taken].concat());
-        assert!(rounds.end(79) == [&jitdump[..], &taken].concat());
+        assert!(ended(&mut rounds, 79) == [&jitdump[..], &taken].concat());
         assert_eq!(rounds.take_fared(), fared(0, 3, 0));
         // Another file has the path by now.
         let mapped = begins(80, 1);
         let taken = sample(root(), 90, &[0; 64], 64);
         rounds.add([&mapped[..], &taken].concat());
-        assert!(rounds.end(100) == [&mapped[..], &taken].concat());
+        assert!(ended(&mut rounds, 100) == [&mapped[..], &taken].concat());
         assert_eq!(rounds.take_fared(), fared(0, 1, 0));
     }
 }
