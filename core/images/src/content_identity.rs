@@ -33,9 +33,9 @@ impl ContentHashing {
         source: &dyn ByteSource,
         bytes: usize,
     ) -> Result<Option<ContentHash>, ReadError> {
-        if let Some(hash) = source.sha256() {
+        if let Some(hash) = source.content_hash() {
             self.read = source.len();
-            return Ok(Some(identity_of(hash)));
+            return Ok(Some(hash));
         }
         let pause = self.read.saturating_add(bytes as u64);
         while self.read < source.len().min(pause) {
@@ -46,14 +46,10 @@ impl ContentHashing {
         if self.read < source.len() {
             return Ok(None);
         }
-        Ok(Some(identity_of(self.hash.finalize_reset().into())))
+        let hash = ContentHash::of_sha256(self.hash.finalize_reset().into());
+        source.keep_content_hash(hash);
+        Ok(Some(hash))
     }
-}
-
-fn identity_of(hash: [u8; 32]) -> ContentHash {
-    let mut first_half = [0; 16];
-    first_half.copy_from_slice(&hash[..16]);
-    ContentHash(first_half)
 }
 
 /// The hash of a file. It reads everything, so a source may end it with an error.
@@ -73,14 +69,14 @@ mod tests {
     use super::*;
 
     /// A source of a host that has hashed it, and that nobody has to read.
-    struct Hashed([u8; 32]);
+    struct Hashed(ContentHash);
 
     impl ByteSource for Hashed {
         fn len(&self) -> u64 {
             3
         }
 
-        fn sha256(&self) -> Option<[u8; 32]> {
+        fn content_hash(&self) -> Option<ContentHash> {
             Some(self.0)
         }
 
@@ -96,6 +92,7 @@ mod tests {
         assert_eq!(content_hash(&SliceSource::new(*b"abc")), Ok(ContentHash(half)));
         let mut whole = [0xff; 32];
         whole[..16].copy_from_slice(&half);
-        assert_eq!(content_hash(&Hashed(whole)), Ok(ContentHash(half)));
+        let hashed = Hashed(ContentHash::of_sha256(whole));
+        assert_eq!(content_hash(&hashed), Ok(ContentHash(half)));
     }
 }

@@ -14,6 +14,13 @@ use crate::format::BuildId;
 pub struct ContentHash(pub [u8; 16]);
 
 impl ContentHash {
+    /// Of all of a file.
+    pub fn of_sha256(hash: [u8; 32]) -> Self {
+        let mut first_half = [0; 16];
+        first_half.copy_from_slice(&hash[..16]);
+        Self(first_half)
+    }
+
     /// Reads 32 hex digits.
     pub fn from_hex(digits: &str) -> Option<Self> {
         let is_hex = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -7,22 +7,18 @@
 //! The first line vouches for the rest ([`stamped_kallsyms`]): a copy that was cut or changed is read as
 //! none, and made anew. Where a kernel lies in memory changes with each boot; names are found by the
 //! distance to its start, as with any other file of it.
-//!
-//! Constraint: a copy is believed like the kernel, so it must be this user's own, in a folder of his own. Where
-//! that is somebody else's (`sudo -E`, a shared `$XDG_CACHE_HOME`), there are no copies.
 
 use std::cmp::Reverse;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use perftab_core::{Kallsyms, stamp_of_kallsyms, stamped_kallsyms};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::BuildId;
 
-use super::local::open_regular;
-use crate::debuginfod_client;
+use crate::own_folder::OwnFolder;
 use crate::scratch::{PASSING, UnnamedFile};
 
 /// Of so many kernels, each of which takes some 5 MB.
@@ -31,47 +27,35 @@ const MOST_COPIES: usize = 4;
 /// Where copies are kept.
 #[derive(Debug, Clone)]
 pub struct KernelCopies {
-    /// None where the user has no folder of his own for them.
-    folder: Option<PathBuf>,
+    folder: OwnFolder,
 }
 
 impl KernelCopies {
     /// Those of this user.
     pub fn of_user() -> Self {
-        Self::below(debuginfod_client::user_caches())
+        Self { folder: OwnFolder::of_user("kallsyms") }
     }
 
     /// Nowhere.
     #[cfg(test)]
     pub fn none() -> Self {
-        Self { folder: None }
+        Self { folder: OwnFolder::none() }
     }
 
     /// In a folder of their own.
     #[cfg(test)]
     pub fn in_folder(folder: PathBuf) -> Self {
-        Self { folder: Some(folder) }
-    }
-
-    fn below(caches: Option<PathBuf>) -> Self {
-        // A home that is new has no folder for caches yet.
-        let is_own = |caches: &PathBuf| match caches.symlink_metadata() {
-            Ok(_) => is_own_folder(caches),
-            Err(_) => caches.parent().is_some_and(is_own_folder),
-        };
-        Self { folder: caches.filter(is_own).map(|caches| caches.join("perftab/kallsyms")) }
+        Self { folder: OwnFolder::at(folder) }
     }
 
     /// The copy of a build. Its first line is of this build; whether it holds is seen as it is read.
     pub fn open(&self, id: BuildId) -> Option<(PathBuf, File)> {
-        let folder = self.folder.as_ref().filter(|folder| is_own_folder(folder))?;
-        let path = folder.join(id.to_string());
-        let file = open_regular(&path)?;
+        let name = id.to_string();
+        let file = self.folder.open(&name)?;
         let mut start = begin_of_stamp(id);
         let expected = start.clone();
         file.read_exact_at(&mut start, 0).ok()?;
-        let is_of_build = start == expected;
-        (is_own(&file.metadata().ok()?) && is_of_build).then_some((path, file))
+        (start == expected).then_some((self.folder.path()?.join(name), file))
     }
 
     /// The same, but that the first line holds.
@@ -89,9 +73,7 @@ impl KernelCopies {
     /// Keeps a copy of `/proc/kallsyms`, of a kernel of this build, unless that hides its addresses from
     /// this user. A home that cannot be written to is no reason to go without names.
     pub fn keep(&self, id: BuildId, text: &[u8]) {
-        if let Some(folder) = &self.folder {
-            let _ = keep_in(folder, id, text);
-        }
+        let _ = self.folder.create().and_then(|folder| keep_in(folder, id, text));
     }
 }
 
@@ -109,19 +91,7 @@ fn begin_of_stamp(id: BuildId) -> Vec<u8> {
     line
 }
 
-fn is_own(metadata: &fs::Metadata) -> bool {
-    metadata.uid() == rustix::process::geteuid().as_raw()
-}
-
-fn is_own_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir() && is_own(&metadata))
-}
-
 fn keep_in(folder: &Path, id: BuildId, text: &[u8]) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    if !is_own_folder(folder) {
-        return Err(io::ErrorKind::PermissionDenied.into());
-    }
     // Several commands may do so at once, and each may be killed.
     let mut copy = UnnamedFile::create(folder, 0o400)?;
     if Kallsyms::read(&SliceSource::new(text)).is_ok() {
@@ -168,7 +138,8 @@ ffffffffc0000800 t ext4_init\t[ext4]
         let name = format!("perftab-kernel-copies-{}", scratch::unique_suffix());
         let home = std::env::temp_dir().join(name);
         fs::create_dir(&home).expect("a folder");
-        let copies = KernelCopies::below(Some(home.join(".cache")));
+        let copies =
+            KernelCopies { folder: OwnFolder::below(Some(home.join(".cache")), "kallsyms") };
         (home, copies)
     }
 
@@ -211,8 +182,7 @@ ffffffffc0000800 t ext4_init\t[ext4]
     #[test]
     fn the_copies_of_few_kernels_are_kept() {
         let (home, copies) = copies();
-        let folder = copies.folder.clone().expect("it has one");
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = copies.folder.create().expect("it can be made").to_owned();
         let old = std::time::SystemTime::UNIX_EPOCH;
         for name in [".perftab-7-1", "notes", ".hidden"] {
             let file = File::create(folder.join(name));
@@ -240,9 +210,6 @@ ffffffffc0000800 t ext4_init\t[ext4]
         assert!(copies.open(id(7)).is_none());
         copies.keep(id(8), TEXT);
         assert!(!elsewhere.join(id(8).to_string()).exists());
-        // `/` belongs to root, and root alone has it as its own.
-        let of_root = KernelCopies::below(Some(PathBuf::from("/")));
-        assert_eq!(of_root.folder.is_some(), rustix::process::geteuid().is_root());
         let _ = fs::remove_dir_all(home);
     }
 }

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use perftab_core::content_hash;
+use perftab_core::{ContentHash, content_hash};
 use perftab_perfdata::decode::{ByteSource, ReadError};
 use perftab_perfdata::format::build_id::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
@@ -250,6 +250,14 @@ impl ByteSource for StoppableSource<'_> {
             return Err(ReadError::new("there was no time to read it"));
         }
         self.source.read_at(offset, buffer)
+    }
+
+    fn content_hash(&self) -> Option<ContentHash> {
+        self.source.content_hash()
+    }
+
+    fn keep_content_hash(&self, hash: ContentHash) {
+        self.source.keep_content_hash(hash);
     }
 }
 

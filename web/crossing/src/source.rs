@@ -3,6 +3,7 @@
 
 use js_sys::Uint8Array;
 use perftab_perfdata::decode::{ByteSource, ReadError};
+use perftab_perfdata::identity::ContentHash;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -58,8 +59,8 @@ impl ByteSource for JsSource {
         self.length
     }
 
-    fn sha256(&self) -> Option<[u8; 32]> {
-        self.source.sha256()?.to_vec().try_into().ok()
+    fn content_hash(&self) -> Option<ContentHash> {
+        self.source.sha256()?.to_vec().try_into().ok().map(ContentHash::of_sha256)
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::identity::ContentHash;
+
 /// Bytes that can be read at any offset.
 ///
 /// Hosts implement it with `pread` or `FileReaderSync`; so of a debug file of three gigabytes
@@ -20,11 +22,14 @@ pub trait ByteSource {
     /// Fills `buffer` with the bytes from `offset` on, or fails.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError>;
 
-    /// SHA-256 of all of it, where the host has it. A browser hashes several times as fast as
+    /// The hash of all of it, where the host has it. A browser hashes several times as fast as
     /// WebAssembly, and beside it. `None` where it has to be read for that.
-    fn sha256(&self) -> Option<[u8; 32]> {
+    fn content_hash(&self) -> Option<ContentHash> {
         None
     }
+
+    /// Tells the host the hash of all of it, as it was read.
+    fn keep_content_hash(&self, _hash: ContentHash) {}
 
     /// Reads `length` bytes from `offset` on. The length is checked against [`Self::len`] before
     /// anything is allocated.

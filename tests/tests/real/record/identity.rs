@@ -1,6 +1,8 @@
 //! The identity recorded is that of the file as mapped.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use perftab_core::session::ProfileInfo;
@@ -9,10 +11,13 @@ use perftab_perfdata::error::WarningKind;
 use perftab_perfdata::format::build_id::BuildId;
 use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::perftab_section;
+use perftab_perfdata::identity::Identity;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::open::open_path;
 use perftab_tests::perf::until_it_ran;
+use perftab_tests::perftab_at;
 use perftab_tests::perftab_binary;
+use perftab_tests::program::content_hash;
 
 use crate::record::recorder::{
     BUSY_ID, Recorder, RunningProcess, busy, busy_again, busy_without_id, is_installed, is_root,
@@ -106,6 +111,61 @@ fn b08_shared_libraries_have_ids() {
     for name in ["libc.so", "ld-linux", "[vdso]"] {
         assert!(table.contains(name), "{name} is not in\n{table}");
     }
+}
+
+/// What is hashed once is known until it changes, and by that alone.
+#[test]
+fn the_hash_of_a_large_file_is_kept_until_it_changes() {
+    let test = "the_hash_of_a_large_file_is_kept_until_it_changes";
+    let recorder = Recorder::new();
+    let Some(rustc) = rustc(test) else { return };
+    let library = fs::read_dir(rustc.join("lib")).unwrap().flatten().map(|it| it.path());
+    let is_driver = |path: &PathBuf| path.to_string_lossy().contains("librustc_driver-");
+    let library = library.into_iter().find(is_driver).expect("rustc's own library");
+    let hashed = || {
+        let program = rustc.join("bin/rustc");
+        let mut record = perftab_at(&recorder.folder, &["record", "-o"]);
+        record.arg(&recorder.file).arg("--").arg(&program).arg("--version");
+        let recorded = record.ended().expect("perftab runs");
+        assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
+        let session = open_path(&recorder.file).unwrap();
+        let mut dsos = session.profile().dsos.iter();
+        match dsos.find(|(_, dso)| Path::new(&dso.path) == library).expect("it ran").1.identity {
+            Some(Identity::Content(hash)) => Some(hash.to_string()),
+            _ => None,
+        }
+    };
+    let hash = content_hash(&library);
+    assert_eq!(hashed().as_deref(), Some(&hash[..]));
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let kept = recorder.folder.join(".cache/perftab/hashes").join(boot.trim());
+    let Ok(lines) = fs::read_to_string(&kept) else {
+        println!("SKIPPED: {test}: {} is not on a file system that proves it", library.display());
+        return;
+    };
+    assert!(lines.contains(&format!(" {hash}\n")), "{lines}");
+    // It is not read again.
+    let other = hash.replace(|_: char| true, "a");
+    let replace = |lines: String| {
+        fs::remove_file(&kept).unwrap();
+        fs::write(&kept, lines).unwrap();
+    };
+    replace(lines.replace(&hash, &other));
+    assert_eq!(hashed(), Some(other.clone()));
+    // Of an inode that has changed since.
+    let changed = format!("{}.", fs::metadata(&library).unwrap().ctime());
+    replace(lines.replace(&hash, &other).replace(&changed, "1."));
+    assert_eq!(hashed(), Some(hash));
+}
+
+/// Where rustc is, whose large libraries have no build-ids.
+fn rustc(test: &str) -> Option<PathBuf> {
+    let said = Command::new("rustc").args(["--print", "sysroot"]).ended();
+    let folder = said.ok().and_then(|it| String::from_utf8(it.stdout).ok());
+    if folder.is_none() {
+        println!("SKIPPED: {test}: rustc is not installed");
+    }
+    Some(PathBuf::from(folder?.trim()))
 }
 
 /// b26: the first recordings have our section as feature 200.
