@@ -16,6 +16,7 @@ mod images;
 mod input;
 mod kept_hashes;
 mod late_ids;
+mod live_pipe;
 mod live_session;
 mod output;
 mod own_folder;

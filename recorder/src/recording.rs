@@ -23,6 +23,7 @@ use perftab_perfdata::decode::ByteSource;
 
 use crate::file_source::FileSource;
 use crate::late_ids::{self, Judgement, ThisMachine};
+use crate::live_pipe;
 use crate::output::{Progress, Unit, shortened};
 use crate::scratch;
 
@@ -47,6 +48,8 @@ pub struct Recording {
     /// The other files of a recording in a folder.
     beside: Vec<File>,
     completeness: Completeness,
+    /// When the recorder was started from which it came.
+    begun: Option<SystemTime>,
 }
 
 /// Whether the files of a folder are all there.
@@ -149,7 +152,8 @@ impl Recording {
     /// parts of it are read out of order.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         if path == Path::new("-") {
-            return Self::spool(&mut io::stdin().lock(), "standard input");
+            let begun = live_pipe::recorder_started;
+            return Self::spool(&mut io::stdin().lock(), "standard input", begun);
         }
         let name = path.display();
         let missing = || {
@@ -164,11 +168,12 @@ impl Recording {
         }
         let mut file = File::open(path).with_context(missing)?;
         if !metadata.is_file() {
-            return Self::spool(&mut file, &name.to_string());
+            return Self::spool(&mut file, &name.to_string(), || None);
         }
         let name = path.file_name().map_or_else(|| name.to_string(), |n| n.display().to_string());
         let completeness = Completeness::Complete;
-        Ok(Self { name, size: metadata.len(), file, beside: Vec::new(), completeness })
+        let (size, beside) = (metadata.len(), Vec::new());
+        Ok(Self { name, size, file, beside, completeness, begun: None })
     }
 
     /// A recording in a folder, as `perf record --threads` makes it: `data`, and the records of
@@ -204,7 +209,7 @@ impl Recording {
             size += file.metadata()?.len();
         }
         let name = path.file_name().map_or_else(|| name.to_string(), |n| n.display().to_string());
-        Ok(Self { name, size, file, beside, completeness })
+        Ok(Self { name, size, file, beside, completeness, begun: None })
     }
 
     /// When its only or main file was written last.
@@ -212,11 +217,14 @@ impl Recording {
         self.file.metadata().ok()?.modified().ok()
     }
 
-    /// When it was begun, or before, by its file; `length` is the time that its samples took. `None` of a copy that was
-    /// made now, and of what came from a pipe.
+    /// When it was begun, or before, by its file or the recorder at the other end of a pipe; `length` is the time that its
+    /// samples took. `None` of a copy that was made now, and of what another program passed on.
     pub fn begun(&self, length: Duration) -> Option<SystemTime> {
         /// What is written at once may seem to be written a tick of the kernel before the file is made.
         const TICK: Duration = Duration::from_millis(20);
+        if self.begun.is_some() {
+            return self.begun;
+        }
         let metadata = self.file.metadata().ok().filter(|metadata| metadata.nlink() > 0)?;
         let written = metadata.modified().ok()?;
         let by_end = written.checked_sub(length)?;
@@ -239,11 +247,16 @@ impl Recording {
     }
 
     /// What comes from a pipe, kept in a file without a name.
-    fn spool(from: &mut dyn Read, name: &str) -> anyhow::Result<Self> {
+    fn spool(
+        from: &mut dyn Read,
+        name: &str,
+        begun: impl Fn() -> Option<SystemTime>,
+    ) -> anyhow::Result<Self> {
         let mut file = scratch::nameless_file()?;
         let mut progress = Progress::begin(&format!("Reading {name}"), Unit::Bytes, None);
         let mut block = vec![0; BLOCK];
         let mut size = 0;
+        let mut recorder = None;
         loop {
             let count = match from.read(&mut block) {
                 Ok(0) => break,
@@ -251,13 +264,17 @@ impl Recording {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error).with_context(|| format!("reading {name}")),
             };
+            // A recorder of perf's has begun with the header.
+            if size == 0 {
+                recorder = begun();
+            }
             file.write_all(&block[..count])
                 .with_context(|| format!("keeping {name} in a temporary file"))?;
             size += count as u64;
             progress.update(size);
         }
-        let completeness = Completeness::Complete;
-        Ok(Self { name: name.to_owned(), size, file, beside: Vec::new(), completeness })
+        let (beside, completeness) = (Vec::new(), Completeness::Complete);
+        Ok(Self { name: name.to_owned(), size, file, beside, completeness, begun: recorder })
     }
 
     /// Reads the whole of it, with a progress bar. What is damaged is passed over with warnings,

@@ -21,6 +21,7 @@ use perftab_core::session::{CodeWanted, RecordedJitdump, Session};
 use perftab_core::{CodeTable, Image, pid_of_jitdump, pid_of_perf_map};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::time::ClockId;
 
 use crate::file_source::FileSource;
 use crate::output;
@@ -120,17 +121,15 @@ pub fn is_of(pid: u32, file: &Metadata, recorded: &Range<SystemTime>) -> bool {
 }
 
 /// When the process that has this number now was started; `None` if there is none.
-fn started(pid: u32) -> Option<SystemTime> {
+pub fn started(pid: u32) -> Option<SystemTime> {
     /// Of the numbers behind the name, which is in brackets: proc_pid_stat(5).
     const START: usize = 19;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let ticks: u64 = stat.rsplit(')').next()?.split_whitespace().nth(START)?.parse().ok()?;
-    let system = fs::read_to_string("/proc/stat").ok()?;
-    let booted = system.lines().find_map(|line| line.strip_prefix("btime "))?;
-    let booted = Duration::from_secs(booted.trim().parse().ok()?);
     let per_second = rustix::param::clock_ticks_per_second().max(1);
     let since_boot = Duration::from_millis(ticks.checked_mul(1000)? / per_second);
-    Some(SystemTime::UNIX_EPOCH + booted + since_boot)
+    let uptime = Duration::try_from(rustix::time::clock_gettime(ClockId::Boottime)).ok()?;
+    SystemTime::now().checked_sub(uptime.checked_sub(since_boot)?)
 }
 
 /// The perf map of a process that lives or lived on this machine, of whoever may write one for it.

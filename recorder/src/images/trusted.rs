@@ -88,7 +88,7 @@ impl Display for Doubt {
                 "since the recording was begun it was changed, linked or given other permissions"
             }
             Self::NoTime => {
-                "the recording is a copy or from a pipe, so nothing tells when it was begun"
+                "the recording is a copy, or no recorder is at the other end of the pipe, so nothing tells when it was begun"
             }
             Self::NoNames => "it has no functions at the sampled addresses",
             Self::OtherKernel(release) => {

@@ -115,7 +115,8 @@ impl Builds {
         self.at_home(command).ended().expect("it runs")
     }
 
-    fn at_home<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+    /// The same command there.
+    pub fn at_home<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let home = self.folder.join("home");
         fs::create_dir_all(&home).expect("a home folder");
         command

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
-use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::child_process::{self, LimitedCommand};
+use perftab_tests::perftab_binary;
 use serde_json::Value;
 
 use super::builds::{Builds, Ids, NEWER, OLDER, Replaced, is_installed, stderr, text};
+use crate::record::recorder::wait_for;
 
 /// Names of the program's functions, each with its mark; and what was said.
 fn named(builds: &Builds, recording: &Path, options: &[&str]) -> (Vec<String>, String) {
@@ -83,6 +85,52 @@ fn b31_paths_are_trusted_only_when_the_user_says_so_and_nothing_speaks_against_t
         .set_len(16)
         .expect("cut");
     refused(&["it ends before what was mapped of it"]);
+}
+
+/// While it is recorded a pipe leads to the recorder, which tells when it was started. Whoever passes it on later tells nothing.
+#[test]
+fn paths_are_trusted_in_a_pipe_that_a_recorder_writes() {
+    if !is_installed("paths_are_trusted_in_a_pipe", "perf") {
+        return;
+    }
+    let builds = Builds::new(Ids::None);
+    let stream = builds.folder.join("stream");
+    let mut perftab = Command::new(perftab_binary());
+    perftab.args(["report", "--json", "--trust-paths", "-"]).stdin(Stdio::piped());
+    let reads = |perftab: &Child| {
+        let files = fs::read_dir(format!("/proc/{}/fd", perftab.id())).into_iter().flatten();
+        let mut sizes = files.flatten().filter_map(|it| Some(fs::metadata(it.path()).ok()?.len()));
+        sizes.any(|length| length > 0)
+    };
+    for is_live in [true, false] {
+        let perftab = perftab.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut perftab = builds.at_home(perftab).spawn().expect("perftab runs");
+        let into = perftab.stdin.take().expect("a pipe");
+        if is_live {
+            // It goes on until it is read.
+            let script = format!("{} 200; read line; true", text(&builds.program));
+            let mut perf = Command::new("perf");
+            perf.args(["record", "-q", "-e", "cpu-clock", "-F", "999", "-o", "-", "sh", "-c"]);
+            perf.arg(script).stdin(Stdio::piped()).stdout(into);
+            let mut perf = builds.at_home(&mut perf).spawn().expect("perf runs");
+            wait_for("the pipe to be read", || reads(&perftab));
+            drop(perf.stdin.take());
+            assert!(child_process::wait(&mut perf, "perf").success());
+        } else {
+            let how = ["-e", "cpu-clock", "-F", "999", "-o", "-", text(&builds.program), "200"];
+            let recorded = builds.perf(&[&["record", "-q"], &how[..]].concat());
+            fs::write(&stream, recorded.stdout).expect("it can be written");
+            let mut cat = Command::new("cat").arg(&stream).stdout(into).spawn().expect("cat runs");
+            assert!(child_process::wait(&mut cat, "cat").success());
+        }
+        let output = child_process::end_of(perftab, "perftab");
+        let said = stderr(&output);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let functions = report["functions"].as_array().expect("functions");
+        let is_named = functions.iter().any(|row| row["name"] == OLDER && row["forced"] == true);
+        assert_eq!(is_named, is_live, "{said}");
+        assert_eq!(said.contains("no recorder is at the other end"), !is_live, "{said}");
+    }
 }
 
 #[test]

@@ -13,5 +13,5 @@ mod off_cpu;
 mod parts;
 mod peers;
 mod probes;
-mod recorder;
+pub mod recorder;
 mod targets;

@@ -1,0 +1,77 @@
+//! Who writes the pipe that standard input is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::images::code_of_processes::started;
+
+/// When the `perf record` was started that is at the other end of standard input now: its recording was begun after that.
+/// `None` where somebody else writes, who may have it from anywhere, or where this user may not know.
+pub fn recorder_started() -> Option<SystemTime> {
+    let of = |pid: &str, link: &str| fs::read_link(Path::new("/proc").join(pid).join(link)).ok();
+    let pipe = of("self", "fd/0").filter(|it| it.to_string_lossy().starts_with("pipe:["))?;
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().into_string().ok());
+    let writers = numbers.filter(|pid| of(pid, "fd/1").as_ref() == Some(&pipe));
+    let recorders = writers.filter(|pid| {
+        let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        of(pid, "exe").is_some_and(|program| records(&program, &arguments))
+    });
+    recorders.filter_map(|pid| started(pid.parse().ok()?)).max()
+}
+
+/// Whether a program with such arguments writes a recording of its own to its standard output. Those of perf are called
+/// perf_6.1 and the like, too; `perf inject` passes on what another has recorded.
+fn records(program: &Path, arguments: &str) -> bool {
+    let is_perf = PathBuf::from(program).file_name().is_some_and(|it| {
+        let name = it.to_string_lossy();
+        name == "perf" || name.starts_with("perf_") || name == "perftab"
+    });
+    let mut arguments = arguments.split('\0').skip(1);
+    if !is_perf || arguments.by_ref().find(|it| !it.starts_with('-')) != Some("record") {
+        return false;
+    }
+    let arguments: Vec<_> = arguments.collect();
+    let follows = |option: &str| {
+        let at = arguments.iter().position(|it| *it == option);
+        at.and_then(|at| arguments.get(at + 1).copied())
+    };
+    let within = |option| arguments.iter().find_map(|it| it.strip_prefix(option));
+    let outputs = [
+        follows("-o"),
+        follows("--output"),
+        within("--output="),
+        within("-o").filter(|it| !it.is_empty()),
+    ];
+    outputs.iter().flatten().any(|it| *it == "-") || outputs.iter().all(Option::is_none)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recorder_is_perf_that_records_to_its_output() {
+        let is = |program: &str, arguments: &[&str]| {
+            records(Path::new(program), &[&["perf"], arguments, &[""]].concat().join("\0"))
+        };
+        for recorder in [
+            &["record", "-o", "-", "-a"][..],
+            &["record", "-o-", "true"],
+            &["--no-pager", "record", "--output=-", "cc", "-o", "x"],
+            &["record", "-a"],
+        ] {
+            assert!(is("/usr/bin/perf_6.1", recorder), "{recorder:?}");
+        }
+        for other in [
+            &["record", "-o", "perf.data", "-a"][..],
+            &["record", "-ofile"],
+            &["inject", "-i", "record", "-o", "-"],
+            &[],
+        ] {
+            assert!(!is("/usr/bin/perf", other), "{other:?}");
+        }
+        assert!(!is("/usr/bin/cat", &["record"]) && !is("/usr/bin/perforate", &["record"]));
+    }
+}
