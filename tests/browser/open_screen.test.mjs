@@ -39,6 +39,30 @@ async function opened(options) {
   return tab;
 }
 
+/** Runs in the page before its own script: a file is dropped before that is unpacked. */
+function dropEarly(base64) {
+  document.addEventListener("DOMContentLoaded", () => {
+    const dataTransfer = new DataTransfer();
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    dataTransfer.items.add(new File([bytes], "early.perf.data"));
+    const events = ["dragover", "drop"].map((type) => new DragEvent(type, { dataTransfer, cancelable: true }));
+    for (const event of events) window.dispatchEvent(event);
+    window.taken = events.every((event) => event.defaultPrevented) && document.querySelector("#app > *") === null;
+  });
+}
+
+describe("a drop", () => {
+  scene("a01 a file that is dropped before the page is ready opens", async () => {
+    const script = join(dirname(recording), "drop_early.js");
+    writeFileSync(script, `(${dropEarly})(${JSON.stringify(readFileSync(recording).toString("base64"))})`);
+    const tab = await Tab.open(host, { initPath: script });
+    await tab.opened();
+    assert.ok(await tab.page.evaluate(() => window.taken));
+    assert.equal(await tab.page.locator(".file-name").innerText(), "early.perf.data");
+    await tab.close();
+  });
+});
+
 describe("the sample profile", () => {
   scene("a01 the sample opens with one click, and nothing is sent", async () => {
     const tab = await opened({ offline: true });

@@ -9,6 +9,7 @@ import { askForProfiles, servedPart, servedToken } from "./session/served_part.t
 import { Unpacking } from "./worker/lzma.ts";
 import { nextTask } from "./worker/slices.ts";
 
+const early = keepDrops();
 begin().catch(() => {
   document.body.append("This copy of perftab is damaged. Reload it, or get it again.");
 });
@@ -28,6 +29,29 @@ async function begin(): Promise<void> {
   document.body.append(script);
   // A copy that is saved has what was shipped.
   script.remove();
+  // Behind what the script has put off.
+  setTimeout(early);
+}
+
+/** Files that are dropped before the script is there wait for it: the browser would leave the page for them. Returns what
+ * drops them once more. */
+function keepDrops(): () => void {
+  const kept = new DataTransfer();
+  const keep = (event: DragEvent): void => {
+    event.preventDefault();
+    for (const file of event.type === "drop" ? (event.dataTransfer?.files ?? []) : []) {
+      kept.items.add(file);
+    }
+  };
+  window.addEventListener("dragover", keep);
+  window.addEventListener("drop", keep);
+  return () => {
+    window.removeEventListener("dragover", keep);
+    window.removeEventListener("drop", keep);
+    if (kept.items.length > 0) {
+      window.dispatchEvent(new DragEvent("drop", { dataTransfer: kept, cancelable: true }));
+    }
+  };
 }
 
 /** Null where something else than `perftab view` serves the page; it unpacks its own then. */
