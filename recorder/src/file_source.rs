@@ -50,13 +50,13 @@ impl ByteSource for FileSource {
     }
 
     fn content_hash(&self) -> Option<ContentHash> {
-        let before = self.before.get_or_init(|| Unchanged::of(&self.file));
+        let before = self.before.get_or_init(|| Unchanged::of(&self.file, self.length));
         KeptHashes::of_user().get(before.as_ref()?)
     }
 
     fn keep_content_hash(&self, hash: ContentHash) {
         if let Some(Some(before)) = self.before.get()
-            && Unchanged::of(&self.file).as_ref() == Some(before)
+            && Unchanged::of(&self.file, self.length).as_ref() == Some(before)
         {
             KeptHashes::of_user().keep(before, hash);
         }

@@ -44,10 +44,11 @@ pub struct Unchanged {
 }
 
 impl Unchanged {
-    /// `None` if its times prove nothing, or if it is small.
-    pub fn of(file: &File) -> Option<Self> {
+    /// `None` if it has no longer the length that it had when it was opened, if its times prove nothing, or if it is small.
+    pub fn of(file: &File, length: u64) -> Option<Self> {
         let metadata = file.metadata().ok()?;
-        if metadata.len() < SMALLEST || !is_settled(&metadata, SystemTime::now()) {
+        let is_whole = metadata.len() == length && length >= SMALLEST;
+        if !is_whole || !is_settled(&metadata, SystemTime::now()) {
             return None;
         }
         let (kind, mount) = (rustix::fs::fstatfs(file).ok()?, rustix::fs::fstatvfs(file).ok()?);
