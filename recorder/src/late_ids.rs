@@ -18,6 +18,7 @@ use perftab_perfdata::format::elf_note::build_id_of_elf;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use crate::file_source::FileSource;
+use crate::images::answering;
 use crate::images::local::open_regular;
 
 /// What perf takes at most to begin and to read build-ids at the end.
@@ -158,7 +159,7 @@ impl<'a> LateFile<'a> {
             return None;
         }
         let path = Path::new(&recorded.path);
-        let metadata = std::fs::metadata(path).ok()?;
+        let metadata = answering::metadata(path)?;
         let device = rustix::fs::makedev(mapped.major, mapped.minor);
         let inode = Inode::compare(path, &metadata, (device, mapped.inode));
         Some(Self { recorded, metadata, inode })

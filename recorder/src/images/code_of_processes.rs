@@ -23,6 +23,7 @@ use perftab_core::{CodeTable, Image, pid_of_jitdump, pid_of_perf_map};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::time::ClockId;
 
+use super::answering;
 use crate::file_source::FileSource;
 use crate::output;
 
@@ -157,6 +158,7 @@ pub fn perf_map(pid: u32) -> Option<(PathBuf, File)> {
 /// may lead out of it, or to what only we may read.
 fn open_below_root(pid: u32, path: &Path) -> Option<(PathBuf, File)> {
     let shown = PathBuf::from(format!("/proc/{pid}/root"));
+    answering::answers(&shown.join(path)).then_some(())?;
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::openat(CWD, &shown, folder, Mode::empty()).ok()?;
     let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS;
@@ -170,6 +172,7 @@ const OPENED: OFlags =
 
 /// Opens a regular file and no link: in folders of everybody one may lead to what only we may read.
 fn open_itself(path: &Path) -> Option<File> {
+    answering::answers(path).then_some(())?;
     let file = File::from(rustix::fs::open(path, OPENED, Mode::empty()).ok()?);
     file.metadata().ok().filter(Metadata::is_file)?;
     Some(file)

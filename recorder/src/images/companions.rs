@@ -13,9 +13,9 @@ use std::time::SystemTime;
 use perftab_core::{Companion, CompanionId, Image, NamedCompanion};
 use perftab_perfdata::format::BuildId;
 
-use super::identity;
 use super::local::{self, Places};
 use super::unpacked::unpacked;
+use super::{answering, identity};
 
 /// Companions that the user named, by what images name them by.
 #[derive(Default)]
@@ -133,5 +133,5 @@ pub fn is_newer<'a>(unit: &Path, of: impl Iterator<Item = &'a Path>) -> bool {
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
-    path.metadata().ok()?.modified().ok()
+    answering::metadata(path)?.modified().ok()
 }

@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 use perftab_core::{CompanionId, Image};
 use perftab_perfdata::format::BuildId;
 
-use super::identity;
 use super::unpacked::unpacked;
+use super::{answering, identity};
 use crate::buildid_cache::Cache;
 use crate::debuginfod_client;
 
@@ -188,9 +188,9 @@ pub fn open_matching(
     })
 }
 
-/// Opens a regular file; a pipe or device under a recorded path must not be touched.
+/// Opens a regular file; a pipe or device under a recorded path must not be touched, nor what does not answer.
 pub fn open_regular(path: &Path) -> Option<File> {
-    path.metadata().ok().filter(|metadata| metadata.is_file())?;
+    answering::metadata(path).filter(|metadata| metadata.is_file())?;
     File::open(path).ok()
 }
 

@@ -4,6 +4,7 @@
 //! by core's gate when it is offered to a `Session`, by [`identity::build_id`] where the server of
 //! `perftab view` hands it to the page (which asks core's gate again).
 
+pub mod answering;
 pub mod candidates;
 pub mod code_of_processes;
 pub mod companions;

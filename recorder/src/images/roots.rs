@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use super::answering::metadata;
 
 /// Processes that still run whose files are looked at.
 const ROOTS_MAX: usize = 64;
@@ -13,7 +15,7 @@ const ROOTS_MAX: usize = 64;
 /// A process id may have gone to another process since; its files pass the gate or they don't.
 pub fn foreign_roots(mut pids: Vec<u32>) -> Vec<PathBuf> {
     let view = |process: &str| {
-        let root = fs::metadata(format!("/proc/{process}/root")).ok()?;
+        let root = metadata(Path::new(&format!("/proc/{process}/root")))?;
         let mounts = fs::metadata(format!("/proc/{process}/ns/mnt")).ok()?;
         Some((root.dev(), root.ino(), mounts.ino()))
     };

@@ -28,6 +28,7 @@ use rustix::fs::{Mode, OFlags};
 use super::source_places::{self, MovedPaths};
 use crate::cli::{ImageArgs, SourceArgs};
 use crate::debuginfod_client::{Client, Patience};
+use crate::images::answering::metadata;
 use crate::output::{self, grouped};
 
 /// No more than this is read of all, since many paths may lead to one file.
@@ -363,7 +364,7 @@ impl CompiledSource<'_> {
     /// When the binary was written, or else the recording. A binary that is younger than what it ran in is a copy, which
     /// does not say when it was built.
     fn built(&self, dso: DsoId) -> Option<SystemTime> {
-        let changed = |path: &Path| fs::metadata(path).ok()?.modified().ok();
+        let changed = |path: &Path| metadata(path)?.modified().ok();
         let image = self.session.image_name(dso).and_then(|name| changed(Path::new(name)));
         let recorded = changed(self.recording);
         match (image, recorded) {
@@ -376,7 +377,7 @@ impl CompiledSource<'_> {
 /// A source file's bytes, and when it was changed.
 pub fn readable(path: &Path) -> Option<(Vec<u8>, Option<SystemTime>)> {
     is_named_as_source(path).then_some(())?;
-    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    metadata(path).filter(fs::Metadata::is_file)?;
     // It may have become a pipe, which would wait.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);

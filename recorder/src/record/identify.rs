@@ -27,6 +27,7 @@ use super::clock::Clock;
 use super::mapped_files::{path_of, regular_file};
 use super::tally::FileWithoutId;
 use crate::file_source::FileSource;
+use crate::images::answering;
 use crate::late_ids::changed;
 
 /// File times are those of the last tick of the kernel's clock, which may be 100 Hz.
@@ -176,16 +177,25 @@ impl Identifier {
 impl KnownFile {
     /// What is identified is so no more once it was written to.
     fn look_again(&mut self, path: &[u8]) {
-        let Some(Ok(now)) = self.file.as_ref().map(File::metadata) else { return };
-        let is_same = |there: Metadata| there.ino() == now.ino() && there.dev() == now.dev();
-        let change = match path_of(path).metadata().is_ok_and(is_same) {
-            true => was_written(&now, self.mapped),
-            // Removing and renaming it changed the time of its inode: only that of its content says
-            // something.
-            false => is_after(now.modified().ok(), self.mapped).then_some(Look::Written),
+        let Some(file) = &self.file else { return };
+        let change = match answering::answers(path_of(path)) {
+            true => file.metadata().ok().and_then(|now| self.change(path, &now)),
+            // It may have been.
+            false => Some(Look::Gone),
         };
         if let Some(change) = change {
             (self.look, self.file) = (change, None);
+        }
+    }
+
+    /// What became of it.
+    fn change(&self, path: &[u8], now: &Metadata) -> Option<Look> {
+        let is_same = |there: Metadata| there.ino() == now.ino() && there.dev() == now.dev();
+        match path_of(path).metadata().is_ok_and(is_same) {
+            true => was_written(now, self.mapped),
+            // Removing and renaming it changed the time of its inode: only that of its content says
+            // something.
+            false => is_after(now.modified().ok(), self.mapped).then_some(Look::Written),
         }
     }
 }

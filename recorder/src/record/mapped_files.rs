@@ -17,6 +17,8 @@ use perftab_perfdata::format::write::CpuMode;
 use super::identify::CLOCK_TICK;
 use super::tally::Tally;
 use crate::file_source::FileSource;
+use crate::images::answering;
+use crate::images::local::open_regular;
 use crate::late_ids::changed;
 
 /// Paths that now lead to another build than the one that ran. Only a file that was written to
@@ -30,7 +32,7 @@ pub fn changed_since(began: SystemTime, tally: &Tally) -> BTreeSet<Vec<u8>> {
         }
     }
     let is_another = |path: &[u8], ids: &[BuildId]| {
-        path_of(path).metadata().is_ok_and(|metadata| changed(&metadata) >= began)
+        answering::metadata(path_of(path)).is_some_and(|metadata| changed(&metadata) >= began)
             && regular_file(path)
                 .is_some_and(|(file, _)| build_id(file).is_none_or(|now| !ids.contains(&now)))
     };
@@ -43,11 +45,9 @@ pub fn path_of(path: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(path))
 }
 
-/// Opening a device could do things; only files have notes.
+/// Only files have notes.
 pub fn regular_file(path: &[u8]) -> Option<(File, Metadata)> {
-    let path = path_of(path);
-    path.metadata().ok().filter(Metadata::is_file)?;
-    let file = File::open(path).ok()?;
+    let file = open_regular(path_of(path))?;
     let metadata = file.metadata().ok().filter(Metadata::is_file)?;
     Some((file, metadata))
 }

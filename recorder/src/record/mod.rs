@@ -69,6 +69,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+pub use command::SELF;
 pub use options::{RecordArgs, SamplingArgs, parse_duration};
 pub use target::TargetArgs;
 pub use tasks::own_vdso;
@@ -82,6 +83,7 @@ use self::output_options::OutputPlan;
 use self::probes::Probes;
 use self::session::{Ending, Loudness, Session};
 use self::signals::Signals;
+use crate::images::answering;
 use crate::output::{self, notice};
 
 /// Wrong usage, as clap has it too.
@@ -109,6 +111,9 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<Recording> {
     }
     if let Some(list) = &args.remove_probes {
         return probes::remove_when_ended(list).map(Recording::none);
+    }
+    if let Some(file) = &args.look_at {
+        return Ok(Recording::none(answering::look_at(file)));
     }
     let mut plan = match Plan::new(args) {
         Ok(plan) => plan,

@@ -136,6 +136,9 @@ pub struct RecordArgs {
     /// Internal: wait until standard input ends, then remove what it told from this list.
     #[arg(long, hide = true, value_name = "FILE")]
     pub remove_probes: Option<PathBuf>,
+    /// Internal: look at this file and end.
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub look_at: Option<PathBuf>,
     /// The command to record; with -a, -C, -p or -t: record those until it ends
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     pub command: Vec<OsString>,

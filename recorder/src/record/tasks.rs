@@ -6,11 +6,13 @@
 //! (device, inode) is looked up once, however many processes map it.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use perftab_perfdata::format::build_id::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
@@ -20,6 +22,8 @@ use perftab_perfdata::format::write::{
 
 use super::sys::{self, QueriedMapping, Sought, WithBuildId};
 use crate::file_source::FileSource;
+use crate::images::answering;
+use crate::images::local::open_regular;
 
 /// What the kernel itself calls executable memory without a file (`perf_event_mmap_event`).
 const ANONYMOUS: &[u8] = b"//anon";
@@ -126,7 +130,11 @@ impl RunningTasks {
                 && mapping.inode != 0
                 && !self.identities.contains_key(&key)
             {
-                let with_id = query(mapping.start, WithBuildId::Yes)?;
+                // The kernel reads the file for it.
+                let with_id = match answering::answers(&path_of(pid, &mapping)) {
+                    true => query(mapping.start, WithBuildId::Yes)?,
+                    false => None,
+                };
                 // Between the two calls the process may have mapped something else there.
                 let same = with_id.filter(|again| self::key(again) == key);
                 let id = same.and_then(|again| BuildId::new(&again.build_id));
@@ -266,20 +274,24 @@ fn mapping_of_line(line: &[u8]) -> Option<QueriedMapping> {
     })
 }
 
+/// Where a mapped file is to be had, as long as its process lives and its name is not gone.
+fn path_of(pid: i32, mapping: &QueriedMapping) -> PathBuf {
+    let root = Path::new("/proc").join(pid.to_string()).join("root");
+    let name = mapping.name.strip_prefix(b"/").unwrap_or(&mapping.name);
+    root.join(OsStr::from_bytes(name))
+}
+
 /// The note of the mapped inode, also if its name is gone or leads elsewhere. That needs
 /// privileges; without them the path will do if device and inode say it is the same file.
 fn build_id_of_mapped_file(pid: i32, mapping: &QueriedMapping) -> Option<BuildId> {
     let entry = format!("/proc/{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end);
-    let file = File::open(entry).ok().or_else(|| {
-        let path = std::str::from_utf8(&mapping.name).ok()?.strip_prefix('/')?;
-        let file = File::open(Path::new("/proc").join(format!("{pid}/root")).join(path)).ok()?;
+    let file = open_regular(Path::new(&entry)).or_else(|| {
+        let file = open_regular(&path_of(pid, mapping))?;
         let meta = file.metadata().ok()?;
         let (major, minor) = mapping.device;
         let same = meta.ino() == mapping.inode && meta.dev() == rustix::fs::makedev(major, minor);
         same.then_some(file)
     })?;
-    // Opening a device could do things; only files have notes.
-    file.metadata().ok().filter(fs::Metadata::is_file)?;
     build_id_of_elf(&FileSource::new(file).ok()?)
 }
 

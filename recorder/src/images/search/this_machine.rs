@@ -1,6 +1,5 @@
 //! Files of this machine: by path, by build-id, by what those say of their debug files.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use perftab_perfdata::decode::SliceSource;
 
 use super::{NewCopies, Search, readings};
 use crate::file_source::FileSource;
+use crate::images::answering;
 use crate::images::candidates::{Candidates, SoughtDso};
 use crate::images::kernel::{self, RunningSymbols};
 use crate::images::kernel_copies::KernelCopies;
@@ -76,9 +76,9 @@ impl Search<'_> {
             return true;
         }
         let is_recorded = path == Path::new(&wanted.path);
-        let outcome = match fs::metadata(path) {
-            Ok(metadata) => self.offered.get(&(metadata.dev(), metadata.ino())).cloned(),
-            Err(_) => is_recorded.then(|| "not there".to_owned()),
+        let outcome = match answering::metadata(path) {
+            Some(metadata) => self.offered.get(&(metadata.dev(), metadata.ino())).cloned(),
+            None => is_recorded.then(|| "not there".to_owned()),
         };
         if let Some(outcome) = outcome
             && !self.named.contains(&wanted.dso)

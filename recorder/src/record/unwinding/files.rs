@@ -5,7 +5,7 @@
 //! has it mapped.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,7 @@ use super::super::clock::Clock;
 use super::super::identify::was_written;
 use super::super::tasks::own_vdso;
 use crate::file_source::FileSource;
+use crate::images::local::open_regular;
 
 /// Processes through which a file is looked for: each may have ended by then.
 const TRIES: u32 = 8;
@@ -219,9 +220,7 @@ impl KnownFile {
     }
 
     fn open_at(&self, path: &Path, from: MappedFrom, clock: &Clock) -> Option<Image> {
-        // Opening a device could do things.
-        path.metadata().ok().filter(Metadata::is_file)?;
-        let file = File::open(path).ok()?;
+        let file = open_regular(path)?;
         let metadata = file.metadata().ok().filter(Metadata::is_file)?;
         let image = Image::open(path.to_str()?, Box::new(FileSource::new(file).ok()?)).ok()?;
         let is_it = match from {

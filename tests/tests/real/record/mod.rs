@@ -14,4 +14,5 @@ mod parts;
 mod peers;
 mod probes;
 pub mod recorder;
+mod silent_server;
 mod targets;
