@@ -520,7 +520,9 @@ fn permitted(
             Err(error) if is_refused(&error) && spec.privilege == Privilege::KernelOnly => {
                 bail!(explain::paranoid("the kernel", 1));
             }
-            Err(error) if is_refused(&error) || is(&error, Errno::MFILE) => {
+            Err(error)
+                if is_refused(&error) || is(&error, Errno::MFILE) || is(&error, Errno::NOSYS) =>
+            {
                 return Err(explain::refused(&error, plan, Scope::Own));
             }
             Err(error) => {

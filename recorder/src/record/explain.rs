@@ -8,7 +8,7 @@ use anyhow::{Error, anyhow};
 use rustix::io::Errno;
 
 use super::events::EventSpec;
-use super::host::sysctl_number;
+use super::host::{self, sysctl_number};
 use super::options::Plan;
 use super::sys::Scope;
 use super::target::Target;
@@ -24,25 +24,48 @@ pub fn refused(error: &io::Error, plan: &Plan, scope: Scope<'_>) -> Error {
                  raise it with ulimit -n, or choose CPUs with -a -C"
             );
         }
+        Some(Errno::NOSYS) => {
+            return anyhow!(
+                "the kernel here has no perf_event_open, as gVisor and kernels without \
+                 CONFIG_PERF_EVENTS"
+            );
+        }
         _ => return anyhow!("the event cannot be opened: {}", reason(error)),
     }
     match (&plan.target, scope) {
-        (Target::Cpus(_) | Target::Cgroup { .. }, Scope::Cpu(_) | Scope::Cgroup { .. }) => {
-            anyhow!(paranoid("the whole system", 0))
-        }
+        (Target::Cpus(_) | Target::Cgroup { .. }, _) => anyhow!(paranoid("the whole system", 0)),
         (Target::Processes(_) | Target::Threads(_), Scope::Thread { tid, .. }) if !is_ours(tid) => {
             anyhow!(
                 "process {tid} belongs to another user: record as that user or as root, \
                  or give perftab the capabilities CAP_PERFMON and CAP_SYS_PTRACE"
             )
         }
+        // A counter of our own was opened before.
+        (Target::Processes(_) | Target::Threads(_), Scope::Thread { tid, .. }) => anyhow!(
+            "process {tid} lets nobody look into it (prctl PR_SET_DUMPABLE, or more privileges \
+             than perftab has): record as root, or give perftab the capabilities CAP_PERFMON and \
+             CAP_SYS_PTRACE"
+        ),
         _ => anyhow!(paranoid("this", 2)),
     }
 }
 
-/// `what` may not be recorded; at `kernel.perf_event_paranoid` = `needed` it may.
+/// `what` may not be recorded; at `kernel.perf_event_paranoid` = `needed` it may, if nothing else forbids it.
 pub fn paranoid(what: &str, needed: i32) -> String {
     let now = sysctl_number::<i32>("kernel/perf_event_paranoid");
+    if now.is_some_and(|now| now <= needed) || host::may_count_all() {
+        let why = match host::has_seccomp_filter() {
+            true => {
+                "a seccomp filter forbids perf_event_open, as those of containers do: docker run \
+                 --cap-add PERFMON, or --security-opt seccomp=unconfined"
+            }
+            false => {
+                "a security module forbids it, such as SELinux, or lockdown \
+                 (/sys/kernel/security/lockdown)"
+            }
+        };
+        return format!("{what} may not be recorded: {why}");
+    }
     let now = now.map_or("not readable".to_owned(), |now| now.to_string());
     format!(
         "kernel.perf_event_paranoid is {now}; {what} may be recorded by root, with CAP_PERFMON \

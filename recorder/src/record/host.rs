@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::perftab_section::OsRelease;
 use perftab_perfdata::format::write;
+use rustix::thread::{CapabilitySet, capabilities};
 
 use super::topology;
 
@@ -45,6 +46,23 @@ pub fn is_in_pid_namespace() -> bool {
     // PROC_PID_INIT_INO, in include/linux/proc_ns.h.
     const INITIAL: &str = "pid:[4026531836]";
     fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link != Path::new(INITIAL))
+}
+
+/// Whether the kernel lets us count whatever runs: root, or CAP_PERFMON, and not only in a namespace of users.
+pub fn may_count_all() -> bool {
+    // PROC_USER_INIT_INO, in include/linux/proc_ns.h.
+    const INITIAL: &str = "user:[4026531837]";
+    let is_initial =
+        fs::read_link("/proc/self/ns/user").is_ok_and(|link| link == Path::new(INITIAL));
+    let counting = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
+    let sets = capabilities(None);
+    is_initial && sets.is_ok_and(|sets| sets.effective.intersects(counting))
+}
+
+/// Whether a filter decides which system calls we may make.
+pub fn has_seccomp_filter() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().any(|line| line.split_whitespace().eq(["Seccomp:", "2"]))
 }
 
 /// The feature sections that describe the machine and how we were called. What cannot be read is

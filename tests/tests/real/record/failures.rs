@@ -598,3 +598,43 @@ fn without_privileges() {
     let kernel = script.lines().filter(|line| line.trim_start().starts_with("ffffffff"));
     assert_eq!(kernel.count(), 0, "no frame of the kernel");
 }
+
+/// Makes `perf_event_open` fail with an error, as filters of containers do, and becomes a command: ERRNO COMMAND…
+const WITHOUT_PERF_EVENTS: &str = r#"
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+number = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
+# linux/seccomp.h: load the number of the call; if it is that one, SECCOMP_RET_ERRNO, else SECCOMP_RET_ALLOW.
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (6, 0, 0, 0x50000 | int(sys.argv[1])), (6, 0, 0, 0x7FFF0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *step) for step in steps))
+program = struct.pack("@HP", len(steps), ctypes.addressof(code))
+assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+assert libc.prctl(22, 2, program) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+os.execvp(sys.argv[2], sys.argv[2:])
+"#;
+
+/// What the sysctl does not forbid, a change of it does not allow.
+#[test]
+fn a_filter_of_system_calls_is_named_where_it_forbids_recording() {
+    let test = "a_filter_of_system_calls_is_named_where_it_forbids_recording";
+    if !is_root(test) || !is_installed(test, "python3") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let said = |errno: &str, arguments: &[&str]| {
+        let mut command = Command::new("python3");
+        command.args(["-c", WITHOUT_PERF_EVENTS, errno]).arg(perftab_binary());
+        command.arg("record").args(arguments).current_dir(&*recorder.folder);
+        let output = command.ended().expect("python3 runs");
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for arguments in [&["-a"][..], &["--", "true"]] {
+        let refused = said("1", arguments);
+        assert!(refused.contains("a seccomp filter forbids perf_event_open"), "{refused}");
+        assert!(!refused.contains("sysctl"), "{refused}");
+    }
+    // As gVisor has it.
+    let refused = said("38", &["--", "true"]);
+    assert!(refused.contains("has no perf_event_open"), "{refused}");
+}
