@@ -33,7 +33,8 @@ fn mount(mounts: &str) -> Option<PathBuf> {
         let is_own = kind == "cgroup" && options.split(',').any(|option| option == "perf_event");
         (is_own || kind == "cgroup2").then(|| (is_own, PathBuf::from(folder.replace("\\040", " "))))
     };
-    mounts.lines().filter_map(of).max_by_key(|(is_own, _)| *is_own).map(|(_, folder)| folder)
+    // The first, as perf has it: run times mount parts of it once more.
+    mounts.lines().filter_map(of).min_by_key(|(is_own, _)| !is_own).map(|(_, folder)| folder)
 }
 
 #[cfg(test)]
@@ -44,6 +45,8 @@ mod tests {
     fn the_hierarchy_that_counts_is_found() {
         let unified = "none / ext4 rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n";
         assert_eq!(mount(unified), Some("/sys/fs/cgroup".into()));
+        let again = format!("{unified}cgroup2 /run/box/sys/fs/cgroup cgroup2 ro 0 0\n");
+        assert_eq!(mount(&again), Some("/sys/fs/cgroup".into()));
         let hybrid = "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n\
                       cgroup /sys/fs/my\\040cgroups cgroup rw,perf_event 0 0\n\
                       cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";

@@ -1,16 +1,21 @@
 //! `--container`: the cgroup of a container, by its name or id.
 //!
-//! Run times put the id of a container into the name of its cgroup, and so it is found, whatever made it:
+//! Run times put the id of a container into the name of its cgroup, or its name, and so it is found, whatever made it:
 //!
 //! | run time | cgroup |
 //! |---|---|
 //! | docker | `docker-ID.scope`, `docker/ID` |
 //! | podman | `libpod-ID.scope`, `libpod_parent/libpod-ID` |
-//! | containerd, cri-o | `cri-containerd-ID.scope`, `crio-ID.scope`, `NAMESPACE/ID` |
+//! | containerd, cri-o | `cri-containerd-ID.scope`, `SLICE:cri-containerd:ID`, `crio-ID.scope`, `NAMESPACE/ID` |
 //! | kubernetes | any of these below `kubepods…podUID.slice` or `kubepods/…/podUID` |
 //!
-//! Names are in files of docker, podman and kubernetes. They only say which id is meant.
+//! | systemd-nspawn | `machine-NAME.scope`, `systemd-nspawn@NAME.service` |
+//! | LXC, LXD, Incus | `lxc.payload.NAME`, `lxc/NAME` |
+//!
+//! Names of those with an id are in files of docker, podman and kubernetes. They only say which id is meant.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -40,9 +45,12 @@ const WATCHERS: &str = "conmon";
 /// A container that has a cgroup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Container {
-    id: String,
+    /// `None` if its run time knows it by name alone.
+    id: Option<String>,
     /// Its cgroup.
     folder: PathBuf,
+    /// Containers that it is in: what these call theirs counts less.
+    within: usize,
     /// What people call it.
     names: Vec<String>,
     /// The uid of its pod, and the cgroup of that.
@@ -66,7 +74,9 @@ pub fn folder(asked: &str) -> Result<PathBuf> {
 /// The container that a name, an id, the beginning of one or the uid of a pod means.
 fn find(asked: &str, containers: &[Container]) -> Result<PathBuf, String> {
     let by = |is_meant: &dyn Fn(&Container) -> bool| -> Vec<&Container> {
-        containers.iter().filter(|it| is_meant(it)).collect()
+        let meant = || containers.iter().filter(|it| is_meant(it));
+        let least = meant().map(|it| it.within).min();
+        meant().filter(|it| Some(it.within) == least).collect()
     };
     let of_pod = |it: &&Container| it.pod.as_ref().filter(|(uid, _)| uid == asked).cloned();
     if let Some((_, folder)) = containers.iter().find_map(|it| of_pod(&it)) {
@@ -75,7 +85,7 @@ fn find(asked: &str, containers: &[Container]) -> Result<PathBuf, String> {
     let is_prefix = asked.len() >= LEAST_PREFIX && is_hex(asked);
     let named = by(&|it| it.names.iter().any(|name| name == asked));
     let meant = match named.is_empty() {
-        true => by(&|it| is_prefix && it.id.starts_with(asked)),
+        true => by(&|it| is_prefix && it.id.as_ref().is_some_and(|id| id.starts_with(asked))),
         false => named,
     };
     match (&meant[..], containers) {
@@ -84,7 +94,11 @@ fn find(asked: &str, containers: &[Container]) -> Result<PathBuf, String> {
         ([], all) => Err(format!("there is no such container; there are {}", said(all.iter()))),
         (several, _) => {
             let which = said(several.iter().copied());
-            Err(format!("that may be {which}; give more of the id"))
+            let remedy = match several.iter().all(|it| it.id.is_some()) {
+                true => "give more of the id",
+                false => "give its cgroup with -G",
+            };
+            Err(format!("that may be {which}; {remedy}"))
         }
     }
 }
@@ -93,19 +107,24 @@ fn find(asked: &str, containers: &[Container]) -> Result<PathBuf, String> {
 fn said<'a>(containers: impl ExactSizeIterator<Item = &'a Container>) -> String {
     let more = containers.len().saturating_sub(MOST_SAID);
     let words = containers.take(MOST_SAID).map(|it| {
-        let id = &it.id[..SHORT];
-        it.names.first().map_or_else(|| id.to_owned(), |name| format!("{name} ({id})"))
+        let id = it.id.as_ref().map(|id| &id[..SHORT]);
+        match (it.names.first(), id) {
+            (Some(name), Some(id)) => format!("{name} ({id})"),
+            (Some(name), None) => name.clone(),
+            (None, id) => id.unwrap_or_default().to_owned(),
+        }
     });
     let mut words: Vec<String> = words.collect();
     words.extend((more > 0).then(|| counted(more as u64, "more", "more")));
     words.join(", ")
 }
 
-/// All containers below a mount of cgroups.
+/// All containers below a mount of cgroups, also those within containers.
 fn containers(mount: &Path) -> Vec<Container> {
     let (mut found, mut looked_at) = (Vec::new(), 0);
-    let mut waiting = vec![(mount.to_owned(), 0, None)];
-    while let Some((folder, level, pod)) = waiting.pop() {
+    let mut waiting = vec![(mount.to_owned(), 0, 0, None)];
+    while let Some((folder, level, within, pod)) = waiting.pop() {
+        let is_of_lxc = folder.file_name() == Some(OsStr::new("lxc"));
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let name = entry.file_name();
@@ -115,17 +134,34 @@ fn containers(mount: &Path) -> Vec<Container> {
                 return found;
             }
             let path = entry.path();
-            if let Some(id) = id_in(name) {
-                let (id, pod) = (id.to_owned(), pod.clone());
-                found.push(Container { id, folder: path, names: Vec::new(), pod });
-            } else if level < MOST_LEVELS {
-                let pod = uid_in(name).map(|uid| (uid, path.clone())).or_else(|| pod.clone());
-                waiting.push((path, level + 1, pod));
+            let pod = uid_in(name).map(|uid| (uid, path.clone())).or_else(|| pod.clone());
+            let id = id_in(name).map(str::to_owned);
+            let called = name_in(name).or_else(|| is_of_lxc.then(|| name.to_owned()));
+            let is_container = id.is_some() || called.is_some();
+            if is_container {
+                let names = called.filter(|_| id.is_none()).into_iter().collect();
+                found.push(Container { id, folder: path.clone(), within, names, pod: pod.clone() });
+            }
+            if level < MOST_LEVELS {
+                waiting.push((path, level + 1, within + usize::from(is_container), pod));
             }
         }
     }
-    found.sort_by(|one, other| one.folder.cmp(&other.folder));
+    found.sort_by(|one, other| (one.within, &one.folder).cmp(&(other.within, &other.folder)));
+    // Some run times repeat its id further down.
+    let mut seen = HashSet::new();
+    found.retain(|it| it.id.as_ref().is_none_or(|id| seen.insert(id.clone())));
     found
+}
+
+/// The name in that of a container's cgroup. systemd writes a hyphen as `\x2d`; other letters that it would write so are in
+/// no machine's name.
+fn name_in(name: &str) -> Option<String> {
+    let of_machine = name.strip_prefix("machine-").and_then(|name| name.strip_suffix(".scope"));
+    let of_service =
+        || name.strip_prefix("systemd-nspawn@").and_then(|name| name.strip_suffix(".service"));
+    let of_systemd = of_machine.or_else(of_service).map(|name| name.replace("\\x2d", "-"));
+    of_systemd.or_else(|| name.strip_prefix("lxc.payload.").map(str::to_owned))
 }
 
 /// The id in the name of a container's cgroup.
@@ -133,7 +169,7 @@ fn id_in(name: &str) -> Option<&str> {
     let name = name.strip_suffix(".scope").unwrap_or(name);
     let start = name.len().checked_sub(ID_LENGTH).filter(|&at| name.is_char_boundary(at))?;
     let (before, id) = name.split_at(start);
-    let is_its = before.is_empty() || (before.ends_with('-') && !before.contains(WATCHERS));
+    let is_its = before.is_empty() || (before.ends_with(['-', ':']) && !before.contains(WATCHERS));
     (is_its && is_hex(id)).then_some(id)
 }
 
@@ -158,7 +194,7 @@ fn name(containers: &mut [Container], root: &Path) {
     let of_podman = names_of_podman(root);
     let of_kubernetes = names_of_kubernetes(root);
     for container in containers {
-        let id = &container.id;
+        let Some(id) = &container.id else { continue };
         let docker = format!("var/lib/docker/containers/{id}/config.v2.json");
         let docker = json(&root.join(docker));
         let docker = docker.as_ref().and_then(|it| it["Name"].as_str());
@@ -173,12 +209,17 @@ fn name(containers: &mut [Container], root: &Path) {
 
 /// Ids and names: `[{"id": …, "names": […]}]`.
 fn names_of_podman(root: &Path) -> Vec<(String, String)> {
-    const FILE: &str = "containers/storage/overlay-containers/containers.json";
-    let of_root = root.join("var/lib").join(FILE);
-    let home = std::env::home_dir().map(|home| home.join(".local/share").join(FILE));
+    const FOLDER: &str = "containers/storage/overlay-containers";
+    let of_root = root.join("var/lib").join(FOLDER);
+    let home = std::env::home_dir().map(|home| home.join(".local/share").join(FOLDER));
     let of_user = home.and_then(|home| Some(root.join(home.strip_prefix("/").ok()?)));
+    let folders = [Some(of_root), of_user].into_iter().flatten();
+    // Those of `--rm` are in the second.
+    let files = folders.flat_map(|folder| {
+        ["containers.json", "volatile-containers.json"].map(|file| folder.join(file))
+    });
     let mut names = Vec::new();
-    for file in [Some(of_root), of_user].into_iter().flatten() {
+    for file in files {
         let containers = json(&file);
         for container in containers.iter().filter_map(Value::as_array).flatten() {
             let Some(id) = container["id"].as_str() else { continue };
@@ -236,6 +277,7 @@ mod tests {
     fn containers_are_found_by_id_and_by_name() {
         let root = FakeRoot::new("containers");
         let [web, db, pod, cri, k8s] = ["0a1b", "0a2c", "beef", "cafe", "f00d"].map(id);
+        let [brief, inner, colons] = ["b1ef", "1225", "c010"].map(id);
         let pod_uid = "11111111-2222-3333-4444-555555555555";
         let cgroups = [
             format!("system.slice/docker-{web}.scope/init.scope"),
@@ -248,6 +290,15 @@ mod tests {
             ),
             format!("kubepods/besteffort/podaaaaaaaa-2222-3333-4444-555555555555/{k8s}"),
             "user.slice/session-1.scope".to_owned(),
+            format!("machine.slice/libpod-{brief}.scope/container"),
+            format!("system.slice/docker-{web}.scope/docker/{inner}"),
+            format!("system.slice/x.service/kubepods-pod0.slice:cri-containerd:{colons}"),
+            r"machine.slice/machine-my\x2dbox.scope/payload".to_owned(),
+            "machine.slice/systemd-nspawn@other.service".to_owned(),
+            "lxc.payload.jammy/init.scope".to_owned(),
+            "lxc.monitor.jammy".to_owned(),
+            "lxc/focal".to_owned(),
+            format!("machine.slice/libpod-{brief}.scope/libpod-payload-{brief}"),
         ];
         for cgroup in &cgroups {
             root.write(&format!("cgroups/{cgroup}/cgroup.procs"), b"");
@@ -260,6 +311,10 @@ mod tests {
             "var/lib/containers/storage/overlay-containers/containers.json",
             format!(r#"[{{"id": "{pod}", "names": ["api", "alias"]}}, {{"id": 7}}]"#).as_bytes(),
         );
+        root.write(
+            "var/lib/containers/storage/overlay-containers/volatile-containers.json",
+            format!(r#"[{{"id": "{brief}", "names": ["brief"]}}]"#).as_bytes(),
+        );
         root.write(&format!("var/log/containers/shop-7d_prod_cart-{k8s}.log"), b"");
         for (asked, cgroup) in
             [("web", 0), ("0a1b", 0), (&db, 1), ("api", 2), ("alias", 2), ("cafe", 4)]
@@ -270,9 +325,30 @@ mod tests {
         for asked in ["cart", "shop-7d/cart", "prod/shop-7d/cart"] {
             assert_eq!(found(asked, &root).as_deref(), Ok(Path::new(&cgroups[5])), "{asked}");
         }
+        for (asked, cgroup) in [
+            ("brief", "machine.slice/libpod-BRIEF.scope"),
+            ("b1efb1ef", "machine.slice/libpod-BRIEF.scope"),
+            ("12251", "system.slice/docker-WEB.scope/docker/INNER"),
+            ("c010", "system.slice/x.service/kubepods-pod0.slice:cri-containerd:COLONS"),
+            ("my-box", r"machine.slice/machine-my\x2dbox.scope"),
+            ("other", "machine.slice/systemd-nspawn@other.service"),
+            ("jammy", "lxc.payload.jammy"),
+            ("focal", "lxc/focal"),
+        ] {
+            let ids = [("BRIEF", &brief), ("WEB", &web), ("INNER", &inner), ("COLONS", &colons)];
+            let expected =
+                ids.iter().fold(cgroup.to_owned(), |it, (word, id)| it.replace(word, id));
+            assert_eq!(found(asked, &root).as_deref(), Ok(Path::new(&expected)), "{asked}");
+        }
         let of_pod = Path::new(&cgroups[4]).parent().unwrap();
         assert_eq!(found(pod_uid, &root).as_deref(), Ok(of_pod));
-        let said = found("other", &root).unwrap_err();
+        // Whoever is in a container may call cgroups there as he likes.
+        for liar in [format!("docker/{cri}"), "lxc.payload.jammy".to_owned()] {
+            root.write(&format!("cgroups/docker/{db}/{liar}/cgroup.procs"), b"");
+        }
+        assert!(found("cafe", &root).unwrap().starts_with("kubepods.slice"));
+        assert_eq!(found("jammy", &root).as_deref(), Ok(Path::new("lxc.payload.jammy")));
+        let said = found("none", &root).unwrap_err();
         assert!(said.contains("web (0a1b0a1b0a1b)") && said.contains("0a2c0a2c0a2c"), "{said}");
         assert!(!found("0a1", &root).unwrap_err().contains("may be"), "three digits mean nothing");
     }
@@ -285,6 +361,11 @@ mod tests {
             root.write(&format!("cgroups/docker/{id}/cgroup.procs"), b"");
         }
         assert!(found("baba", &root).unwrap_err().contains("give more of the id"));
+        for cgroup in ["lxc.payload.twin", "machine.slice/machine-twin.scope"] {
+            root.write(&format!("cgroups/{cgroup}/cgroup.procs"), b"");
+        }
+        let said = found("twin", &root).unwrap_err();
+        assert!(said.contains("that may be twin, twin; give its cgroup with -G"), "{said}");
         let none = FakeRoot::new("containers-none");
         assert!(found("web", &none).unwrap_err().contains("no cgroup here"));
     }
