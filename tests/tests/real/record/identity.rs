@@ -9,6 +9,7 @@ use perftab_core::session::ProfileInfo;
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::error::WarningKind;
 use perftab_perfdata::format::build_id::BuildId;
+use perftab_perfdata::format::elf_note::build_id_of_elf;
 use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::perftab_section;
 use perftab_perfdata::identity::Identity;
@@ -118,29 +119,25 @@ fn b08_shared_libraries_have_ids() {
 fn the_hash_of_a_large_file_is_kept_until_it_changes() {
     let test = "the_hash_of_a_large_file_is_kept_until_it_changes";
     let recorder = Recorder::new();
-    let Some(rustc) = rustc(test) else { return };
-    let library = fs::read_dir(rustc.join("lib")).unwrap().flatten().map(|it| it.path());
-    let is_driver = |path: &PathBuf| path.to_string_lossy().contains("librustc_driver-");
-    let library = library.into_iter().find(is_driver).expect("rustc's own library");
+    let Some(program) = cargo(test) else { return };
     let hashed = || {
-        let program = rustc.join("bin/rustc");
         let mut record = perftab_at(&recorder.folder, &["record", "-o"]);
         record.arg(&recorder.file).arg("--").arg(&program).arg("--version");
         let recorded = record.ended().expect("perftab runs");
         assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
         let session = open_path(&recorder.file).unwrap();
         let mut dsos = session.profile().dsos.iter();
-        match dsos.find(|(_, dso)| Path::new(&dso.path) == library).expect("it ran").1.identity {
+        match dsos.find(|(_, dso)| Path::new(&dso.path) == program).expect("it ran").1.identity {
             Some(Identity::Content(hash)) => Some(hash.to_string()),
             _ => None,
         }
     };
-    let hash = content_hash(&library);
+    let hash = content_hash(&program);
     assert_eq!(hashed().as_deref(), Some(&hash[..]));
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let kept = recorder.folder.join(".cache/perftab/hashes").join(boot.trim());
     let Ok(lines) = fs::read_to_string(&kept) else {
-        println!("SKIPPED: {test}: {} is not on a file system that proves it", library.display());
+        println!("SKIPPED: {test}: {} is not on a file system that proves it", program.display());
         return;
     };
     assert!(lines.contains(&format!(" {hash}\n")), "{lines}");
@@ -153,19 +150,24 @@ fn the_hash_of_a_large_file_is_kept_until_it_changes() {
     replace(lines.replace(&hash, &other));
     assert_eq!(hashed(), Some(other.clone()));
     // Of an inode that has changed since.
-    let changed = format!("{}.", fs::metadata(&library).unwrap().ctime());
+    let changed = format!("{}.", fs::metadata(&program).unwrap().ctime());
     replace(lines.replace(&hash, &other).replace(&changed, "1."));
     assert_eq!(hashed(), Some(hash));
 }
 
-/// Where rustc is, whose large libraries have no build-ids.
-fn rustc(test: &str) -> Option<PathBuf> {
+/// The cargo of rustc's folder, which is large and has no build-id.
+fn cargo(test: &str) -> Option<PathBuf> {
     let said = Command::new("rustc").args(["--print", "sysroot"]).ended();
     let folder = said.ok().and_then(|it| String::from_utf8(it.stdout).ok());
-    if folder.is_none() {
-        println!("SKIPPED: {test}: rustc is not installed");
+    let program = folder.map(|it| Path::new(it.trim()).join("bin/cargo"));
+    let is_hashed = |bytes: Vec<u8>| {
+        bytes.len() > 1 << 20 && build_id_of_elf(&SliceSource::new(bytes)).is_none()
+    };
+    let program = program.filter(|it| fs::read(it).is_ok_and(is_hashed));
+    if program.is_none() {
+        println!("SKIPPED: {test}: rustc has no large cargo without a build-id beside it");
     }
-    Some(PathBuf::from(folder?.trim()))
+    program
 }
 
 /// b26: the first recordings have our section as feature 200.
