@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use anyhow::Context;
-use clap::{CommandFactory, ValueEnum};
+use clap::{Arg, Command, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 
 use crate::cli::{Cli, HelpFilesArgs};
@@ -23,7 +23,27 @@ fn write(args: &HelpFilesArgs) -> io::Result<()> {
     let completions = args.folder.join("completions");
     fs::create_dir_all(&completions)?;
     for shell in Shell::value_variants() {
-        clap_complete::generate_to(*shell, &mut Cli::command(), "perftab", &completions)?;
+        clap_complete::generate_to(*shell, &mut offered(Cli::command()), "perftab", &completions)?;
     }
     Ok(())
+}
+
+/// A command without what only copies of perftab are told; clap_complete offers that, too.
+fn offered(command: Command) -> Command {
+    // This clap takes names that stay, and the process ends after this.
+    let name: &str = command.get_name().to_owned().leak();
+    let mut offered = Command::new(name);
+    if let Some(about) = command.get_about() {
+        offered = offered.about(about.clone());
+    }
+    let is_internal = |argument: &&Arg| {
+        argument.get_help().is_some_and(|help| help.to_string().starts_with("Internal: "))
+    };
+    let arguments = command.get_arguments().filter(|argument| !is_internal(argument));
+    let commands = command.get_subcommands().filter(|command| !command.is_hide_set());
+    offered
+        .disable_help_flag(true)
+        .disable_help_subcommand(true)
+        .args(arguments.cloned())
+        .subcommands(commands.cloned().map(self::offered))
 }

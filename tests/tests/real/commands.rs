@@ -624,6 +624,8 @@ fn help_files_are_of_every_command() {
         commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.len() > 5, "{help}");
     let bash = fs::read_to_string(folder.join("completions/perftab.bash")).unwrap();
+    // That is between a recorder and its copy.
+    assert!(bash.contains("--call-graph") && !bash.contains("--exec-when-continued"), "{bash}");
     for name in names {
         let page = fs::read_to_string(folder.join(format!("man/man1/perftab-{name}.1"))).unwrap();
         assert!(page.contains(".SH OPTIONS"), "{name}");
