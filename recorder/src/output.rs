@@ -282,8 +282,9 @@ fn say(text: impl fmt::Display) {
     let subject = SUBJECT.with_borrow(|subject| subject.map(|subject| format!("{subject}: ")));
     let text = text.to_string();
     StatusLine::clear();
-    // Nothing is left to do if standard error is closed too.
-    let _ = writeln!(io::stderr(), "perftab: {}{}", subject.unwrap_or_default(), printable(&text));
+    let line = format!("perftab: {}{}\n", subject.unwrap_or_default(), printable(&text));
+    // At once, so that nothing comes between that others write. Nothing is left to do if standard error is closed too.
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// A line on the terminal that is written anew as things go on, and gone at the end.
