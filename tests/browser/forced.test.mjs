@@ -407,7 +407,8 @@ describe("b33 without any build-id", () => {
     const { page } = tab;
     await tab.opened();
     assert.ok(ofTides(await tab.functions()).every(isAddress));
-    await page.getByRole("button", { name: /^use this machine’s files by path/ }).click();
+    const offer = page.getByRole("button", { name: /^use this machine’s files by path/ });
+    await offer.click();
     const dialog = page.getByRole("dialog", { name: "Use this machine’s files by path (unsafe)" });
     await tab.pictures("trusted-paths");
     await dialog.getByRole("button", { name: "Use these files" }).click();
@@ -427,6 +428,7 @@ describe("b33 without any build-id", () => {
       JSON.stringify(named),
     );
     assert.ok(functions.filter(({ dso }) => dso === "ebb").every(isAddress), "it has changed");
+    assert.equal(await offer.count(), 0, "the others have been refused");
     await (await tab.status("ebb", "no-identity")).getByRole("button", { name: "Why? ebb" }).click();
     await page
       .locator(".explanation")
@@ -440,6 +442,7 @@ describe("b33 without any build-id", () => {
       .click();
     await tab.settled();
     assert.ok(ofTides(await tab.functions()).every(isAddress));
+    await offer.waitFor();
     await tab.close();
   });
 });

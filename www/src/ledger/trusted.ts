@@ -13,8 +13,13 @@ import { ask, noteForced } from "./forced.ts";
 /** Whether the user is being asked. */
 export const askingToTrust = ofProfile(false);
 
+/** What speaks against the files of these DSOs has been said. */
+const doubted = ofProfile<ReadonlySet<number>>(new Set());
+
 /** Whether the server may have what names some of it. Whether it has, it says when it is asked. */
-export const canTrustPaths = computed(() => (opened.value?.trusted ?? null) !== null && dsos.value.some(isOfPath));
+export const canTrustPaths = computed(
+  () => (opened.value?.trusted ?? null) !== null && dsos.value.some((row) => isOfPath(row) && !doubted.value.has(row.id)),
+);
 
 function isOfPath({ status, samples, kind, path }: DsoRow): boolean {
   return status === "no-identity" && samples > 0 && (kind === "kernel" || (kind === "user" && path.startsWith("/")));
@@ -25,16 +30,17 @@ export async function trustPaths(): Promise<void> {
   if (trusted === null) {
     return;
   }
-  const asked = dsos.peek().filter(isOfPath).length;
+  const asked = dsos.peek().filter(isOfPath);
   const named = await ask("Reading files by path", (present, options) => present.call("trustPaths", trusted, options));
   if (named === null) {
     return;
   }
   noteForced(named);
   await refreshNames();
-  const left = asked - named.length;
-  const words = `Names by path: ${count(named.length)} of ${count(asked)} DSOs without a build-id.`;
-  lastDrop.value = left > 0 ? `${words} The ledger says why not the others.` : words;
+  const left = asked.filter(({ id }) => !named.includes(id));
+  doubted.value = new Set(left.map(({ id }) => id));
+  const words = `Names by path: ${count(named.length)} of ${count(asked.length)} DSOs without a build-id.`;
+  lastDrop.value = left.length > 0 ? `${words} The ledger says why not the others.` : words;
   if (named.length === 0) {
     toast("error", "No file at these paths can be used. “Why?” beside each DSO says what speaks against it.");
   }
