@@ -8,14 +8,12 @@
 //! | podman | `libpod-ID.scope`, `libpod_parent/libpod-ID` |
 //! | containerd, cri-o | `cri-containerd-ID.scope`, `SLICE:cri-containerd:ID`, `crio-ID.scope`, `NAMESPACE/ID` |
 //! | kubernetes | any of these below `kubepods…podUID.slice` or `kubepods/…/podUID` |
-//!
 //! | systemd-nspawn | `machine-NAME.scope`, `systemd-nspawn@NAME.service` |
-//! | LXC, LXD, Incus | `lxc.payload.NAME`, `lxc/NAME` |
+//! | LXC, LXD, Incus | `lxc.payload.NAME`, `lxc.payload/NAME`, `lxc/NAME` |
 //!
 //! Names of those with an id are in files of docker, podman and kubernetes. They only say which id is meant.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -124,7 +122,7 @@ fn containers(mount: &Path) -> Vec<Container> {
     let (mut found, mut looked_at) = (Vec::new(), 0);
     let mut waiting = vec![(mount.to_owned(), 0, 0, None)];
     while let Some((folder, level, within, pod)) = waiting.pop() {
-        let is_of_lxc = folder.file_name() == Some(OsStr::new("lxc"));
+        let is_of_lxc = folder.file_name().is_some_and(|it| it == "lxc" || it == "lxc.payload");
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let name = entry.file_name();
@@ -298,6 +296,7 @@ mod tests {
             "lxc.payload.jammy/init.scope".to_owned(),
             "lxc.monitor.jammy".to_owned(),
             "lxc/focal".to_owned(),
+            "lxc.payload/bionic".to_owned(),
             format!("machine.slice/libpod-{brief}.scope/libpod-payload-{brief}"),
         ];
         for cgroup in &cgroups {
@@ -334,6 +333,7 @@ mod tests {
             ("other", "machine.slice/systemd-nspawn@other.service"),
             ("jammy", "lxc.payload.jammy"),
             ("focal", "lxc/focal"),
+            ("bionic", "lxc.payload/bionic"),
         ] {
             let ids = [("BRIEF", &brief), ("WEB", &web), ("INNER", &inner), ("COLONS", &colons)];
             let expected =
@@ -349,7 +349,7 @@ mod tests {
         assert!(found("cafe", &root).unwrap().starts_with("kubepods.slice"));
         assert_eq!(found("jammy", &root).as_deref(), Ok(Path::new("lxc.payload.jammy")));
         let said = found("none", &root).unwrap_err();
-        assert!(said.contains("web (0a1b0a1b0a1b)") && said.contains("0a2c0a2c0a2c"), "{said}");
+        assert!(said.contains("cart (f00df00df00d)") && said.contains("0a2c0a2c0a2c, "), "{said}");
         assert!(!found("0a1", &root).unwrap_err().contains("may be"), "three digits mean nothing");
     }
 
