@@ -1,8 +1,8 @@
 //! What questions and answers of a session are put in: types of core's parts that hosts name.
 
 pub use perftab_dsos::{module_name, pid_of_jitdump, pid_of_perf_map};
-pub use perftab_export::script::{Field, SourcePath, write_flags};
-pub use perftab_export::script_fields::{Chains, Column, Layout, Times as TimeDigits};
+pub use perftab_export::script::{Field, SourcePath, Traces, write_flags};
+pub use perftab_export::script_fields::{Chains, Choice, Column, Layout, Times as TimeDigits};
 pub use perftab_export::{Events, ExportRequest, Format};
 pub use perftab_images::{
     Clock, CodeLine, CodeOrigin, CodeTable, Companion, CompanionId, DataReference, ForceError,

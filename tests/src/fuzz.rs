@@ -20,6 +20,7 @@ use perftab_perfdata::decode::attr::{Attr, SampleLayout, TrailerLayout};
 use perftab_perfdata::decode::compressed::ZstdStream;
 use perftab_perfdata::decode::event_format::{SchedSwitchFields, SchedWakeupFields};
 use perftab_perfdata::decode::features::Features;
+use perftab_perfdata::decode::print_format::PrintFormat;
 use perftab_perfdata::decode::sample_tail::{SampleTail, stack_dump};
 use perftab_perfdata::decode::tracing_data::TracingData;
 use perftab_perfdata::decode::unpack::UnpackErrorKind;
@@ -291,6 +292,11 @@ pub fn tracing_data(bytes: &[u8]) {
         used(format.event_name());
         for field in format.own_fields() {
             used((field.read(raw), field.read_u64(raw)));
+        }
+        if let Some(print) = PrintFormat::of(format) {
+            let mut text = String::new();
+            print.write(raw, &|address| Some(("f".to_owned(), address)), &mut text);
+            assert!(text.len() < 32 << 10, "{}", text.len());
         }
         used(SchedSwitchFields::of(format).as_ref().and_then(|fields| fields.read(raw)));
         used(SchedWakeupFields::of(format).and_then(|fields| fields.tid(raw)));

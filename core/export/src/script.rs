@@ -7,6 +7,7 @@
 //!         address name (dso)
 //!         addr, data_src … and what they are, for each field that was asked for
 //!         branches from/to/predicted/transaction/abort/cycles …
+//!         trace what a tracepoint's print format says
 //!         fields name=value …
 //!         raw bytes in hex, if nothing says what their fields are
 //! ```
@@ -20,7 +21,10 @@ use std::fmt::Write;
 
 use perftab_names::{Inlining, Provenance, Symbols};
 use perftab_perfdata::decode::data_source::{DataSource, page_size_text};
+use perftab_perfdata::decode::event_format::EventFormat;
+use perftab_perfdata::decode::print_format::{FunctionAt, PrintFormat};
 use perftab_perfdata::decode::sample_tail::{Branch, BranchFlags, BranchStack};
+use perftab_perfdata::map::Map;
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::WatchedSample;
 use perftab_profile::{DsoKind, FrameId, Profile, PseudoFrame, StackId, Stacks};
@@ -91,6 +95,31 @@ impl Field {
     }
 }
 
+/// What tracepoints say of samples, in their own words.
+#[derive(Default)]
+pub struct Traces {
+    /// By the tracepoint's id; `None`: its format cannot be read.
+    formats: Map<u64, Option<PrintFormat>>,
+}
+
+impl Traces {
+    /// Appends it; `false` if the sample has none that can be read.
+    pub(crate) fn write(
+        &mut self,
+        sample: &WatchedSample<'_>,
+        function_at: &FunctionAt<'_>,
+        text: &mut String,
+    ) -> bool {
+        let (Some(raw), Some(format)) = (sample.tail.raw, sample.format) else { return false };
+        let known = self.formats.entry(format.id).or_insert_with(|| PrintFormat::of(format));
+        match known {
+            Some(known) => known.write(raw, function_at, text),
+            None => return false,
+        }
+        true
+    }
+}
+
 /// Name of what has none.
 pub(crate) const UNKNOWN: &str = "[unknown]";
 
@@ -98,11 +127,11 @@ pub(crate) const UNKNOWN: &str = "[unknown]";
 /// has been read before: names may come from its end. `unwound` has the addresses of user space that its copy of the
 /// stack leads to, if it has one. `more` are lines that whoever asks has of the sample.
 pub fn write_sample(
-    profile: &Profile,
-    symbols: &Symbols,
+    (profile, symbols): (&Profile, &Symbols),
     sample: &WatchedSample<'_>,
     unwound: &[u64],
     fields: &[Field],
+    (traces, function_at): (&mut Traces, &FunctionAt<'_>),
     more: &str,
     text: &mut String,
 ) {
@@ -125,6 +154,13 @@ pub fn write_sample(
     }
     if let Some(branches) = sample.tail.branches.filter(|branches| !branches.is_empty()) {
         write_branches(&branches, text);
+    }
+    let before = text.len();
+    text.push_str("\ttrace ");
+    if traces.write(sample, function_at, text) {
+        text.push('\n');
+    } else {
+        text.truncate(before);
     }
     write_raw(sample, text);
     text.push_str(more);
@@ -217,12 +253,7 @@ fn write_raw(sample: &WatchedSample<'_>, text: &mut String) {
     let Some(raw) = sample.tail.raw else { return };
     if let Some(format) = sample.format {
         text.push_str("\tfields");
-        for field in format.own_fields() {
-            if let Some(value) = field.read(raw) {
-                let _ =
-                    write!(text, " {}={}", printable(&field.name), printable(&value.to_string()));
-            }
-        }
+        write_fields(format, raw, text);
     } else {
         text.push_str("\traw ");
         for byte in raw {
@@ -230,6 +261,15 @@ fn write_raw(sample: &WatchedSample<'_>, text: &mut String) {
         }
     }
     text.push('\n');
+}
+
+/// Each field of a tracepoint and its value, behind a blank.
+pub(crate) fn write_fields(format: &EventFormat, raw: &[u8], text: &mut String) {
+    for field in format.own_fields() {
+        if let Some(value) = field.read(raw) {
+            let _ = write!(text, " {}={}", printable(&field.name), printable(&value.to_string()));
+        }
+    }
 }
 
 /// How a caller was found.

@@ -6,11 +6,12 @@
 use std::fmt::Write;
 
 use perftab_names::{Inlining, Provenance, Symbols};
+use perftab_perfdata::decode::print_format::FunctionAt;
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::WatchedSample;
 use perftab_profile::{CallChains, DsoKind, FrameId, Profile};
 
-use crate::script::{Found, FramesOfWords, UNKNOWN};
+use crate::script::{Found, FramesOfWords, Traces, UNKNOWN, write_fields as write_raw_fields};
 
 /// A field; perf's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub enum Column {
     Period,
     /// What was counted.
     Event,
+    /// Of tracepoints, what they say in their own words.
+    Trace,
     /// Addresses.
     Ip,
     /// Functions.
@@ -41,7 +44,7 @@ pub enum Column {
 
 impl Column {
     /// All of them, in perf's order: what is asked for in another order is printed in this one.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Comm,
         Self::Pid,
         Self::Tid,
@@ -49,6 +52,7 @@ impl Column {
         Self::Time,
         Self::Period,
         Self::Event,
+        Self::Trace,
         Self::Ip,
         Self::Sym,
         Self::Symoff,
@@ -65,6 +69,7 @@ impl Column {
             Self::Time => "time",
             Self::Period => "period",
             Self::Event => "event",
+            Self::Trace => "trace",
             Self::Ip => "ip",
             Self::Sym => "sym",
             Self::Symoff => "symoff",
@@ -83,6 +88,8 @@ impl Column {
 pub struct Layout {
     /// What is printed.
     pub columns: Vec<Column>,
+    /// Who says so.
+    pub choice: Choice,
     /// Words of a call chain that are printed at most, the innermost first.
     pub most_words: usize,
     /// How times are printed.
@@ -91,6 +98,16 @@ pub struct Layout {
     pub zero_nanos: u64,
     /// Whether call chains are printed.
     pub chains: Chains,
+}
+
+/// Where columns come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// They are what perf prints by itself, more or less: of tracepoints that is neither a period nor, without call
+    /// chains, where they are.
+    Usual,
+    /// They were named.
+    Named,
 }
 
 /// Digits of a time.
@@ -115,6 +132,10 @@ impl Layout {
     fn has(&self, column: Column) -> bool {
         self.columns.contains(&column)
     }
+
+    fn is_usual_of_tracepoint(&self, sample: &WatchedSample<'_>) -> bool {
+        self.choice == Choice::Usual && sample.format.is_some()
+    }
 }
 
 /// What names come from: the profile, its functions, and how far behind the beginning of its symbol a frame is.
@@ -125,6 +146,8 @@ pub struct Names<'a> {
     pub symbols: &'a Symbols,
     /// Where in its symbol a frame is.
     pub offset: &'a dyn Fn(FrameId) -> Option<u64>,
+    /// The function of the kernel at an address, and how far behind its beginning that is.
+    pub function_at: &'a FunctionAt<'a>,
 }
 
 /// Appends a sample. `unwound` is as in [`crate::script::write_sample`].
@@ -133,6 +156,7 @@ pub fn write_fields(
     sample: &WatchedSample<'_>,
     unwound: &[u64],
     layout: &Layout,
+    traces: &mut Traces,
     text: &mut String,
 ) {
     let profile = names.profile;
@@ -140,9 +164,18 @@ pub fn write_fields(
         .events
         .get(sample.event.index())
         .is_some_and(|event| event.call_chains == CallChains::Recorded);
-    let has_frames = layout.columns.iter().any(|column| column.is_of_frames());
-    let below = has_chains && has_frames && layout.chains == Chains::Whole;
+    let below = has_chains && layout.chains == Chains::Whole;
+    let has_frames = layout.columns.iter().any(|column| column.is_of_frames())
+        && (below || !layout.is_usual_of_tracepoint(sample));
+    let below = below && has_frames;
     write_head(profile, sample, layout, below, text);
+    if layout.has(Column::Trace)
+        && !traces.write(sample, names.function_at, text)
+        && let (Some(raw), Some(format)) = (sample.tail.raw, sample.format)
+    {
+        // perf, too, has fields then.
+        write_raw_fields(format, raw, text);
+    }
     if has_frames {
         let mut addresses = sample.addresses();
         if !unwound.is_empty() {
@@ -214,7 +247,7 @@ fn write_head(
             }
         };
     }
-    if layout.has(Column::Period) {
+    if layout.has(Column::Period) && !layout.is_usual_of_tracepoint(sample) {
         let _ = write!(text, "{:10} ", sample.weight);
     }
     if layout.has(Column::Event) {
@@ -234,7 +267,7 @@ struct Word {
 }
 
 fn write_word(names: &Names<'_>, (word, layout, below): (&Word, &Layout, bool), text: &mut String) {
-    let Names { profile, symbols, offset } = names;
+    let Names { profile, symbols, offset, .. } = names;
     let frame = word.frame.map(|id| (id, profile.frames.get(id)));
     let dso = frame.map(|(_, frame)| profile.dsos.get(frame.dso));
     let dso = dso.filter(|dso| dso.kind != DsoKind::Unmapped);

@@ -53,7 +53,7 @@ use perftab_perfdata::sorting::sort_by_key;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use perftab_export::script::{self, Field};
+use perftab_export::script::{self, Field, Traces};
 use perftab_export::script_fields::{self, Layout, Names};
 use perftab_images::{CodeTable, Images, RecordedIdentities, is_jitdump};
 use perftab_names::{Ledger, MatchedSymbols, Symbols};
@@ -61,7 +61,7 @@ use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::format::perftab_section::EmbeddedFile;
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::{Ingested, RecordCompression};
-use perftab_profile::{DsoId, EmbeddedSymbols, Profile};
+use perftab_profile::{DsoId, EmbeddedSymbols, MappedIn, Profile};
 use perftab_snapshot::{Facts, Fidelity};
 use perftab_views::Query;
 use perftab_views::coverage::{FrameUses, Uses};
@@ -350,10 +350,18 @@ impl Session {
         sample: &WatchedSample<'_>,
         unwound: &[u64],
         fields: &[Field],
-        more: &str,
+        more: (&mut Traces, &str),
         text: &mut String,
     ) {
-        script::write_sample(&self.profile, &self.symbols, sample, unwound, fields, more, text);
+        let (traces, more) = more;
+        let function_at = |address| self.kernel_function_at(sample.row, address);
+        let names = (&*self.profile, &*self.symbols);
+        script::write_sample(names, sample, unwound, fields, (traces, &function_at), more, text);
+    }
+
+    /// The function of the kernel at an address of a tracepoint's field.
+    fn kernel_function_at(&self, row: usize, address: u64) -> Option<(String, u64)> {
+        self.symbol_at(self.profile.mappings.find(MappedIn::Kernel, row, address)?)
     }
 
     /// Appends a sample in another layout.
@@ -362,11 +370,14 @@ impl Session {
         sample: &WatchedSample<'_>,
         unwound: &[u64],
         layout: &Layout,
+        traces: &mut Traces,
         text: &mut String,
     ) {
+        let function_at = |address| self.kernel_function_at(sample.row, address);
         let offset = |frame| Some(self.symbol_at(self.profile.frames.get(frame))?.1);
-        let names = Names { profile: &self.profile, symbols: &self.symbols, offset: &offset };
-        script_fields::write_fields(&names, sample, unwound, layout, text);
+        let (profile, symbols) = (&*self.profile, &self.symbols);
+        let names = Names { profile, symbols, offset: &offset, function_at: &function_at };
+        script_fields::write_fields(&names, sample, unwound, layout, traces, text);
     }
 
     /// The function that a sample ended in; `None` if that has no name.

@@ -1,7 +1,7 @@
 //! `perftab script`: what may be written.
 
 use clap::Args;
-use perftab_core::{Column, Field};
+use perftab_core::{Choice, Column, Field};
 
 use super::{HeaderArgs, InputArgs, NameArgs, SampleFilterArgs, SymbolArgs};
 
@@ -12,7 +12,7 @@ pub struct ScriptArgs {
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Only comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,…; +srcline adds
+    /// Only comm,pid,tid,cpu,time,event,trace,ip,sym,dso,…; +srcline adds
     #[arg(
         short = 'F',
         long,
@@ -62,18 +62,19 @@ pub enum ScriptFields {
     /// These besides what is printed anyway.
     Added(Vec<ScriptField>),
     /// These alone, as perf prints them.
-    These(Vec<Column>),
+    These(Choice, Vec<Column>),
 }
 
 impl ScriptFields {
     /// What perf prints of a sample by itself.
-    pub const USUAL: [Column; 9] = [
+    pub const USUAL: [Column; 10] = [
         Column::Comm,
         Column::Tid,
         Column::Cpu,
         Column::Time,
         Column::Period,
         Column::Event,
+        Column::Trace,
         Column::Ip,
         Column::Sym,
         Column::Dso,
@@ -139,7 +140,7 @@ Output: one block per sample, followed by an empty line
     file:line                          with -F +srcline, where it is known
           field value                  for each of -F
           branches from/to/M|P|-/X|-/A|-/cycles ...   newest first
-          fields name=value ...        of a tracepoint
+          trace as in perf, and fields name=value ...    of a tracepoint
           brstack from/to/M|P|-/X|-/A|-/cycles/TYPE ...
           brstacksym function+offset/function+offset/...
           brstackinsn, then lines: function+offset: and, oldest branch first,
@@ -155,9 +156,9 @@ fn script_fields(text: &str) -> Result<ScriptFields, String> {
         return Ok(ScriptFields::Added(added));
     }
     let is_change = |word: &str| word.starts_with(['+', '-']);
-    let mut columns = match words.iter().any(|word| is_change(word)) {
-        true => ScriptFields::USUAL.to_vec(),
-        false => Vec::new(),
+    let (choice, mut columns) = match words.iter().any(|word| is_change(word)) {
+        true => (Choice::Usual, ScriptFields::USUAL.to_vec()),
+        false => (Choice::Named, Vec::new()),
     };
     for word in words {
         let name = word.trim_start_matches(['+', '-']);
@@ -179,7 +180,7 @@ fn script_fields(text: &str) -> Result<ScriptFields, String> {
             }
         }
     }
-    Ok(ScriptFields::These(columns))
+    Ok(ScriptFields::These(choice, columns))
 }
 
 #[cfg(test)]
@@ -195,12 +196,13 @@ mod tests {
             ScriptField::Sample(Field::Srcline(SourcePath::Name)),
         ];
         assert_eq!(script_fields("+addr,+srcline"), Ok(ScriptFields::Added(added)));
-        let these = |columns: &[Column]| Ok(ScriptFields::These(columns.to_vec()));
-        assert_eq!(script_fields("comm,ip"), these(&[Column::Comm, Column::Ip]));
-        let [comm, tid, cpu, time, _, event, ..] = ScriptFields::USUAL;
-        let left = these(&[comm, tid, cpu, time, event]);
+        let these = |choice, columns: &[Column]| Ok(ScriptFields::These(choice, columns.to_vec()));
+        let named = |columns| these(Choice::Named, columns);
+        assert_eq!(script_fields("comm,ip"), named(&[Column::Comm, Column::Ip]));
+        let [comm, tid, cpu, time, _, event, trace, ..] = ScriptFields::USUAL;
+        let left = these(Choice::Usual, &[comm, tid, cpu, time, event, trace]);
         assert_eq!(script_fields("-period,-ip,-sym,-dso,-symoff"), left);
-        let within = these(&[Column::Ip, Column::Sym, Column::Symoff]);
+        let within = named(&[Column::Ip, Column::Sym, Column::Symoff]);
         assert_eq!(script_fields("ip,symoff"), within);
         for text in ["", "com", "+com", "addr", "hw:comm", "comm,,ip"] {
             assert!(script_fields(text).is_err(), "{text}");

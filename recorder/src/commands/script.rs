@@ -11,7 +11,8 @@ use anyhow::bail;
 use branches::BranchLines;
 use perftab_core::session::{Session, StackDumps, StackWalk, WatchedSample};
 use perftab_core::{
-    BranchDetail, Chains, Column, Field, Layout, NamingDepth, Query, SourcePath, TimeDigits,
+    BranchDetail, Chains, Choice, Column, Field, Layout, NamingDepth, Query, SourcePath,
+    TimeDigits, Traces,
 };
 
 use super::{filter, finish, finish_named, header};
@@ -35,7 +36,7 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
         session.set_naming_depth(NamingDepth::Functions);
     }
     let (mut fields, mut of_branches) = (Vec::new(), Vec::new());
-    let mut columns = args.hide_call_graph.then(|| ScriptFields::USUAL.to_vec());
+    let mut columns = args.hide_call_graph.then(usual);
     for field in &args.fields {
         match field {
             ScriptFields::Added(added) => added.iter().for_each(|field| match *field {
@@ -45,12 +46,12 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
                 ScriptField::Sample(field) => fields.push(field),
                 ScriptField::Branches(field) => of_branches.push(field),
             }),
-            ScriptFields::These(these) => columns = Some(these.clone()),
+            ScriptFields::These(choice, these) => columns = Some((*choice, these.clone())),
         }
     }
     let clock = Clock::of(args);
     if (args.max_stack != usize::MAX || clock != Clock::Recorded) && columns.is_none() {
-        columns = Some(ScriptFields::USUAL.to_vec());
+        columns = Some(usual());
     }
     let layout = columns.map(|columns| layout(args, columns));
     if layout.is_some() && !(fields.is_empty() && of_branches.is_empty()) {
@@ -92,9 +93,14 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
     Ok(finish_named(&session))
 }
 
-fn layout(args: &ScriptArgs, columns: Vec<Column>) -> Layout {
+fn usual() -> (Choice, Vec<Column>) {
+    (Choice::Usual, ScriptFields::USUAL.to_vec())
+}
+
+fn layout(args: &ScriptArgs, (choice, columns): (Choice, Vec<Column>)) -> Layout {
     Layout {
         columns,
+        choice,
         most_words: args.max_stack,
         zero_nanos: 0,
         times: if args.ns { TimeDigits::Nanoseconds } else { TimeDigits::Microseconds },
@@ -162,14 +168,15 @@ struct Printer {
     walk: Option<StackWalk>,
     form: Form,
     scope: Scope,
+    traces: Traces,
     text: String,
     error: Option<io::Error>,
 }
 
 impl Printer {
     fn new(walk: Option<StackWalk>, form: Form, scope: Scope) -> Self {
-        let (results, text) = (Results::new(), String::new());
-        Self { results, walk, form, scope, text, error: None }
+        let (results, traces, text) = (Results::new(), Traces::default(), String::new());
+        Self { results, walk, form, scope, traces, text, error: None }
     }
 
     fn print(&mut self, session: &Session, sample: &WatchedSample<'_>) {
@@ -182,11 +189,13 @@ impl Printer {
             match &mut self.form {
                 Form::Block(fields, branches) => {
                     let more = branches.of(session, sample);
+                    let more = (&mut self.traces, more);
                     session.write_sample(sample, unwound, fields, more, &mut self.text);
                 }
                 Form::Fields(layout, clock) => {
                     layout.zero_nanos = sample.time_nanos.map_or(0, |time| clock.zero(time));
-                    session.write_fields(sample, unwound, layout, &mut self.text);
+                    let traces = &mut self.traces;
+                    session.write_fields(sample, unwound, layout, traces, &mut self.text);
                 }
             }
             if self.text.len() >= WRITE_BYTES {

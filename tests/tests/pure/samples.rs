@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use perf_event_open_sys::bindings as kernel;
+use perftab_core::Traces;
 use perftab_core::session::{Opening, Session, StackDumps, WatchedSample};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::error::WarningKind;
@@ -39,11 +40,12 @@ fn script(recording: &Recording) -> String {
     let file = recording.file();
     let source = SliceSource::new(file.as_slice());
     let opening = Opening::new(&[&source]).expect("it opens");
-    let shown = text.clone();
+    let (shown, mut traces) = (text.clone(), Traces::default());
     let mut replay = opening.replay(
         StackDumps::LeftOut,
         Box::new(move |sample: &WatchedSample<'_>| {
-            session.write_sample(sample, &[], &[], "", &mut shown.borrow_mut());
+            let more = (&mut traces, "");
+            session.write_sample(sample, &[], &[], more, &mut shown.borrow_mut());
         }),
     );
     while let Some(wanted) = replay.wants() {
@@ -437,7 +439,8 @@ fn a_script_has_branches_and_fields() {
         let head = "seven 7/7 [000] 1.000000010: 1 test:happened:\n\
                     \t            1010 [unknown] (/opt/seven)\n";
         let branches = "\tbranches 0x1100/0x1200/P/-/-/300 0x1300/0x10f0/M/X/A/0\n";
-        let fields = "\tfields reason=-3 name=abc\n\n";
+        // Its print format names the thread alone.
+        let fields = "\ttrace 7\n\tfields reason=-3 name=abc\n\n";
         assert_eq!(script(&recording), [head, branches, fields].concat());
 
         recording.features.clear();

@@ -15,7 +15,7 @@
 //! print fmt: "…", REC->prev_comm
 //! ```
 //!
-//! The print format is C and is not evaluated: fields are shown by name and value.
+//! The print format is C; [`super::print_format`] computes it.
 
 use crate::sorting::sort_by_key;
 use std::borrow::Cow;
@@ -51,6 +51,9 @@ pub struct EventFormat {
     pub name: String,
     /// In the order of the description; the first ones are common to all tracepoints.
     pub fields: Vec<Field>,
+    /// What stands behind `print fmt:`.
+    pub print_text: String,
+    long_size: u8,
 }
 
 /// A field of a tracepoint.
@@ -60,12 +63,12 @@ pub struct Field {
     pub name: String,
     /// In C, without the name: `pid_t`, `char[16]`, `__data_loc char[]`.
     pub type_name: String,
-    place: Place,
+    pub(super) place: Place,
 }
 
 /// Where a field is and what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+pub(super) struct Place {
     offset: u32,
     size: u32,
     location: Location,
@@ -155,14 +158,15 @@ impl EventFormats {
 impl EventFormat {
     /// Reads a description as the kernel prints it; `None` if it has no id or no name.
     pub fn parse(system: &str, text: &str, producer: Producer) -> Option<Self> {
-        let (mut id, mut name, mut fields) = (None, None, Vec::new());
+        let (mut id, mut name, mut fields, mut print_text) = (None, None, Vec::new(), "");
         for line in text.lines() {
             let line = line.trim();
             if let Some(value) = line.strip_prefix("ID:") {
                 id = value.trim().parse().ok();
             } else if let Some(value) = line.strip_prefix("name:") {
                 name = Some(value.trim().to_owned());
-            } else if line.starts_with("print fmt:") {
+            } else if let Some(format) = line.strip_prefix("print fmt:") {
+                print_text = format.trim();
                 break;
             } else if let Some(field) = line.strip_prefix("field") {
                 // `field:`, and `field special:` in Linux 2.6.
@@ -170,7 +174,14 @@ impl EventFormat {
                 fields.extend(declaration.and_then(|rest| Field::parse(rest, producer)));
             }
         }
-        Some(Self { id: id?, system: system.to_owned(), name: name?, fields })
+        let (system, print_text) = (system.to_owned(), print_text.to_owned());
+        let long_size = producer.long_size;
+        Some(Self { id: id?, system, name: name?, fields, print_text, long_size })
+    }
+
+    /// Bits of a `long` of the machine.
+    pub(super) fn long_bits(&self) -> u32 {
+        if self.long_size == 4 { 32 } else { 64 }
     }
 
     /// As perf names it: `sched:sched_switch`.
@@ -303,7 +314,7 @@ fn size_of_type(base: &str, producer: Producer) -> Option<u32> {
 }
 
 impl Place {
-    fn bytes<'a>(&self, raw: &'a [u8]) -> Option<&'a [u8]> {
+    pub(super) fn bytes<'a>(&self, raw: &'a [u8]) -> Option<&'a [u8]> {
         let offset = self.offset as usize;
         let inline = raw.get(offset..offset.checked_add(self.size as usize)?)?;
         if self.location == Location::Inline {
@@ -315,7 +326,7 @@ impl Place {
         raw.get(start..start.checked_add((word >> 16) as usize)?)
     }
 
-    fn read<'a>(&self, raw: &'a [u8]) -> Option<Value<'a>> {
+    pub(super) fn read<'a>(&self, raw: &'a [u8]) -> Option<Value<'a>> {
         let bytes = self.bytes(raw)?;
         Some(match self.element {
             Element::Integer { signed } => match number(bytes, signed, self.order) {

@@ -10,6 +10,7 @@ pub mod event_format;
 pub mod features;
 pub mod header;
 pub mod off_cpu_sample;
+pub mod print_format;
 pub mod records;
 pub mod sample;
 pub mod sample_tail;
