@@ -3,6 +3,8 @@
 //! The tree is grown from the stacks of the samples, the outermost caller as the root, goes through
 //! the steps, and is turned in the end. That takes seconds where samples are many.
 
+use std::num::NonZeroU32;
+
 use perftab_names::{FunctionId, Inlining, Symbols};
 use perftab_perfdata::map::Map;
 use perftab_perfdata::slice::{BoxedWork, Slice, at_once};
@@ -90,7 +92,7 @@ pub fn build_in_slices<'a>(
         let mut account = Account { left: taken.sum, by_filter: taken.removed, steps };
         let mut resolver = Resolver::new(profile, symbols);
         let calls = Calls::of(profile, symbols, query);
-        let (mut tree, mut ends) = grown(calls, detail, taken, slice).await;
+        let (mut tree, mut ends) = grown((calls, query.outermost), detail, taken, slice).await;
         for step in 0..query.steps.len() {
             slice.next().await;
             let taken = rewrite::step(&mut resolver, query, levels, tree, &mut ends, step);
@@ -134,7 +136,7 @@ pub(super) fn placed(
 
 /// The call nodes of what was taken, group after group; and where samples end in them, if that is asked for.
 async fn grown(
-    calls: Calls<'_>,
+    (calls, outermost): (Calls<'_>, Option<NonZeroU32>),
     detail: TreeDetail,
     taken: FilteredSamples,
     slice: &Slice,
@@ -155,7 +157,10 @@ async fn grown(
         let mut all = 0..stacks.len();
         while let Some(part) = slice.part(&mut all).await {
             for &(leaf, sum) in &stacks[part] {
-                let node = grower.grow(root, leaf);
+                let node = match outermost {
+                    None => grower.grow(root, leaf),
+                    Some(most) => grower.grow_outermost(root, leaf, most),
+                };
                 grower.tree.add_self(node, sum);
                 if let Some(ends) = &mut ends {
                     ends.note(number, leaf, node);
@@ -201,6 +206,16 @@ impl Grown {
 }
 
 impl CallNodeGrower<'_> {
+    /// Of a stack so many of its outermost frames, and its innermost.
+    fn grow_outermost(&mut self, root: CallNodeId, leaf: StackId, most: NonZeroU32) -> CallNodeId {
+        let Self { calls, tree, .. } = self;
+        let frames: Vec<FrameId> = calls.profile.stacks.frames(leaf).collect();
+        let left_out = frames.len().saturating_sub(most.get() as usize);
+        let innermost = frames.first().filter(|_| left_out > 0);
+        let kept = frames[left_out..].iter().rev().chain(innermost);
+        kept.fold(root, |node, &frame| calls.descend(tree, node, frame))
+    }
+
     /// What a group's stacks are below.
     fn root(&mut self, group: &GroupWeights) -> CallNodeId {
         let groups = group.groups.iter();

@@ -84,6 +84,8 @@ mod time_order_tests;
 #[cfg(test)]
 mod times_tests;
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use filter::TimeRange;
@@ -121,6 +123,10 @@ pub struct Query {
     /// DSOs that count as own code, whatever their folder says: colours and kinds follow, names and
     /// weights do not.
     pub own: Vec<DsoRef>,
+    /// Of each stack only so many of its outermost addresses count, and the one where the sample ended: perf's
+    /// `--max-stack`. These then seem to call each other, so such trees are for sums. The page does not ask for it.
+    #[serde(skip)]
+    pub outermost: Option<NonZeroU32>,
     /// What is done to the stacks.
     pub steps: Vec<Transform>,
     /// Instead of the whole tree the one that hangs on a function.

@@ -1,5 +1,6 @@
 //! Stacks as text → tables as text.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use perftab_perfdata::slice::{at_once, in_slices_of};
@@ -41,6 +42,29 @@ fn stacks_merge_by_function_heaviest_first() {
             C 5 5
             B 3 1
               D 2 2
+        ",
+    );
+}
+
+/// Main and what it calls, where samples that ended further in have no way of their own.
+#[test]
+fn outermost_calls_are_kept_with_the_end() {
+    check_tree(
+        "
+        A B C D 1
+        A B 2
+        A B C 4
+        A D C A 8
+        ",
+        Query { outermost: NonZeroU32::new(2), ..ungrouped() },
+        "
+        all 15 0
+          A 15 0
+            D 8 0
+              A 8 8
+            B 7 2
+              C 4 4
+              D 1 1
         ",
     );
 }

@@ -98,7 +98,6 @@ const COMMANDS: &[Options] = &[
             ("-D --dump-raw-trace --raw-trace --samples", "use perftab script"),
             ("--symfs --kallsyms -m --modules", "name the folder or file with --image"),
             ("-k", "use --vmlinux FILE"),
-            ("--max-stack", "record with --call-graph fp,N, which keeps so many"),
             ("--group --group-sort-idx", "--event NAME prints one event of a group"),
             ("--ns", "times are in perftab script"),
             ("-M --disassembler-style --objdump --prefix --prefix-strip", "use perftab annotate"),

@@ -1,6 +1,6 @@
 //! `perftab report`: what may be written.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use clap::{Args, ValueEnum};
 
@@ -389,6 +389,9 @@ pub struct ReportArgs {
     /// Print the callers below each function, as `-g callee`.
     #[arg(short = 'G', long, hide = true)]
     pub inverted: bool,
+    /// Of each call chain only so many addresses.
+    #[arg(long, value_name = "N", hide = true, conflicts_with_all = ["branch_history", "blocks"])]
+    pub max_stack: Option<NonZeroU32>,
     /// Print at most this many rows
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,

@@ -9,6 +9,7 @@ mod scope;
 mod sort;
 
 use std::io::{self, Write};
+use std::num::NonZeroU32;
 
 use anyhow::bail;
 use perftab_core::session::{Breakdown, Caller, CallersExtent, Report, ReportFunction, Session};
@@ -72,6 +73,9 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
              of hot functions",
         );
     }
+    if args.max_stack.is_some() && args.inverted && args.json {
+        bail!("--max-stack: callers in JSON are whole; leave it or --json out");
+    }
     if args.mem_mode && session.profile().accesses.is_empty() {
         bail!(
             "the recording has no memory accesses: record with perf mem record, or perf record -d -W"
@@ -82,6 +86,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         direction: Direction::Callees,
         group: Group::None,
         inlines,
+        outermost: args.max_stack,
         ..Query::default()
     };
     filter::apply(&args.filters, &session, &mut query)?;
@@ -132,7 +137,9 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             write_head(&mut results, &report, args.rows.percentage, &others)?;
         }
         if let Some(tree) = tree {
-            call_graph::write(&mut results, &mut session, &query, tree, &scope, limit)?;
+            let addresses = args.max_stack.map_or(call_graph::MOST_ADDRESSES, NonZeroU32::get);
+            let rows = call_graph::FirstRows { scope: &scope, limit };
+            call_graph::write(&mut results, &mut session, &query, tree, (rows, addresses))?;
         } else if let Some(breakdown) = &breakdown {
             match &sort.columns {
                 _ if args.rows.hierarchy => {

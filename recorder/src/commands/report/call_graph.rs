@@ -10,8 +10,18 @@ use super::scope::RowScope;
 use crate::cli::{CallGraph, CallOrder, CallValue, ReportArgs};
 use crate::output::{Results, grouped, percent, printable};
 
-/// Levels that are printed: as many as the kernel records.
-const MOST_LEVELS: usize = 127;
+/// Addresses of a way that are printed: as many as the kernel records.
+pub const MOST_ADDRESSES: u32 = 127;
+/// Levels that are printed, whatever number of addresses is asked for.
+const MOST_LEVELS: usize = 1000;
+
+/// What is printed of the first level.
+pub struct FirstRows<'a> {
+    /// Which rows.
+    pub scope: &'a RowScope<'a>,
+    /// How many at most.
+    pub limit: usize,
+}
 
 /// What tree is asked for, if any.
 pub fn asked(args: &ReportArgs) -> Option<(CallGraph, CallOrder)> {
@@ -26,20 +36,20 @@ pub fn asked(args: &ReportArgs) -> Option<(CallGraph, CallOrder)> {
     graph.value.map(|_| (graph, graph.order.unwrap_or(usual)))
 }
 
-/// Prints a tree. Rows of the first level are those that `scope` has, at most `limit`.
+/// Prints a tree, of each way so many addresses. An inlined function is at the address of its caller.
 pub fn write(
     results: &mut Results,
     session: &mut Session,
     query: &Query,
     (graph, order): (CallGraph, CallOrder),
-    scope: &RowScope,
-    limit: usize,
+    (FirstRows { scope, limit }, addresses): (FirstRows<'_>, u32),
 ) -> io::Result<()> {
     let (direction, title) = match order {
         CallOrder::Callee => (Direction::Inverted, "#  Self   Function, callers below"),
         CallOrder::Caller => (Direction::Callees, "# Total   Function, callees below"),
     };
-    let query = Query { direction, ..query.clone() };
+    // Of each stack the tree has all, as its other end counts too.
+    let query = Query { direction, outermost: None, ..query.clone() };
     let whole = scope.whole;
     let mut tree = Tree { session, query, graph, whole };
     if !crate::output::is_quiet() {
@@ -49,8 +59,8 @@ pub fn write(
         CallOrder::Callee => (0.0, usize::MAX),
         CallOrder::Caller => (graph.threshold, graph.most),
     };
-    let first =
-        Level { call_node: 0, depth: 0, parent: whole, least: scope.least.max(least), most };
+    let least = scope.least.max(least);
+    let first = Level { call_node: 0, depth: 0, addresses, parent: whole, least, most };
     tree.write(results, first, &|name| scope.takes_name(name), limit)
 }
 
@@ -65,6 +75,8 @@ struct Tree<'a> {
 struct Level {
     call_node: u32,
     depth: usize,
+    /// How many may follow.
+    addresses: u32,
     /// Weight of that.
     parent: f64,
     /// Share of the whole that is printed, in percent.
@@ -73,6 +85,16 @@ struct Level {
 }
 
 impl Tree<'_> {
+    /// How many addresses may follow a function that is printed; `None` if it is itself beyond. Those at one address
+    /// are a called function and what is inlined there: the called one comes first or last.
+    fn addresses_left(&self, left: u32, is_inlined: bool) -> Option<u32> {
+        match (self.query.direction, is_inlined) {
+            (_, false) => left.checked_sub(1),
+            (Direction::Inverted, true) => Some(left).filter(|left| *left > 0),
+            (Direction::Callees, true) => Some(left),
+        }
+    }
+
     fn write(
         &mut self,
         results: &mut Results,
@@ -93,7 +115,9 @@ impl Tree<'_> {
             }
             let marks = rows.marks[index];
             let forced = if marks & mark::FORCED != 0 { FORCED } else { "" };
-            let inlined = if marks & mark::INLINED != 0 { " (inlined)" } else { "" };
+            let is_inlined = marks & mark::INLINED != 0;
+            let inlined = if is_inlined { " (inlined)" } else { "" };
+            let Some(left) = self.addresses_left(level.addresses, is_inlined) else { continue };
             let value = match self.graph.value {
                 Some(CallValue::Period) => grouped(total as u64),
                 Some(CallValue::Count) => grouped(rows.samples[index] as u64),
@@ -112,6 +136,7 @@ impl Tree<'_> {
                 let below = Level {
                     call_node: rows.call_node[index],
                     depth: level.depth + 1,
+                    addresses: left,
                     parent: total,
                     least: self.graph.threshold,
                     most: self.graph.most,

@@ -77,7 +77,6 @@ fn options_and_events_of_perf_are_answered() {
         (&["report", "--tui"][..], &["report does not have --tui of perf", "perftab view"][..]),
         (&["report", "--no-source", "record"], &["report does not have --no-source of perf"]),
         (&["script", "--insn-trace"], &["script does not have --insn-trace of perf"]),
-        (&["report", "--max-stack", "9"], &["report does not have --max-stack of perf", "fp,N"]),
         (&["stat", "true"], &["perftab does not have the command stat of perf", "perf stat"]),
     ] {
         let mut command = Command::new(perftab_binary());
