@@ -39,8 +39,10 @@ const MMAP2_NAME: usize = 72;
 #[derive(Debug, Default)]
 pub struct Tally {
     layout: SampleLayout,
-    /// Samples.
+    /// Samples, as readers count them: of a group that its leader samples, one of each event that went on.
     pub samples: u64,
+    /// How far the counters of groups had come, by their ids.
+    counted: HashMap<u64, u64>,
     sideband: HashSet<u64>,
     /// Records that did not fit into a ring of sideband.
     pub lost_sideband: u64,
@@ -125,11 +127,18 @@ impl SampleLayout {
         Self { ip, pid, time, values, chain }
     }
 
+    /// The values of counters in a sample.
+    fn values_in<'a>(&self, record: &'a [u8]) -> Option<Counters<'a>> {
+        let (place, format) = self.values?;
+        Counters::decode(format, record.get(place..)?, ByteOrder::NATIVE)
+    }
+
     /// Where a sample's chain begins.
     fn chain_in(&self, record: &[u8]) -> Option<usize> {
-        let Some((place, format)) = self.values else { return self.chain };
-        let values = Counters::decode(format, record.get(place..)?, ByteOrder::NATIVE)?;
-        Some(self.chain? + values.size())
+        match self.values {
+            None => self.chain,
+            Some(_) => Some(self.chain? + self.values_in(record)?.size()),
+        }
     }
 }
 
@@ -199,7 +208,7 @@ impl Tally {
     }
 
     fn sample(&mut self, record: &[u8], misc: u16) {
-        self.samples += 1;
+        self.samples += self.samples_of(record);
         let pid = u32_at(record, self.layout.pid).unwrap_or(0);
         if pid != self.last_sampled {
             self.last_sampled = pid;
@@ -238,6 +247,16 @@ impl Tally {
                 }
             }
         }
+    }
+
+    /// How many samples readers make of a record.
+    fn samples_of(&mut self, record: &[u8]) -> u64 {
+        let Some(values) = self.layout.values_in(record) else { return 1 };
+        let went_on = values.iter().filter(|counter| {
+            let last = counter.id.and_then(|id| self.counted.insert(id, counter.value));
+            counter.value != last.unwrap_or(0)
+        });
+        went_on.count() as u64
     }
 
     fn kernel_address(&mut self, address: u64) {

@@ -58,6 +58,8 @@ fn groups_are_read_by_perf_as_by_us() {
         let samples = recorder.samples_by_peers();
         assert!(samples > 0);
         let (ours, theirs) = (by_us(&recorder), by_perf(&recorder));
+        // The last line counts as readers do.
+        assert_eq!(ours.values().map(|(count, _)| *count).sum::<u64>(), recorded.samples());
         let sampled: BTreeMap<_, _> =
             ours.into_iter().filter(|(_, (count, _))| *count > 0).collect();
         assert_eq!(sampled, theirs, "{events}");

@@ -255,7 +255,10 @@ impl RecorderOutput {
 
     /// The number of samples in the last line.
     pub fn samples(&self) -> u64 {
-        let end = self.said.find(" samples").unwrap_or_else(|| panic!("no count: {}", self.said));
+        // Other lines may speak of samples, too.
+        let behind = [" samples, ", " samples until"];
+        let end = behind.iter().find_map(|words| self.said.find(words));
+        let end = end.unwrap_or_else(|| panic!("no count: {}", self.said));
         let number = self.said[..end].rsplit(' ').next().unwrap_or_default().replace(',', "");
         number.parse().unwrap_or_else(|_| panic!("no count: {}", self.said))
     }
