@@ -30,7 +30,11 @@ mod scratch;
 mod serve;
 mod stop;
 
+use std::panic::resume_unwind;
 use std::process::ExitCode;
+use std::thread;
+
+use anyhow::Context;
 
 use crate::cli::{Cli, Command};
 use crate::output::Outcome;
@@ -39,17 +43,44 @@ use crate::output::Outcome;
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
+/// Of the threads that do the work. That of a process is as large as `ulimit -s` says, and reading the command line
+/// alone takes more than 128 KiB.
+const STACK_BYTES: usize = 8 << 20;
+
 fn main() -> ExitCode {
-    let cli = Cli::of_arguments();
+    let cli = match on_large_stack(Cli::of_arguments) {
+        Ok(cli) => cli,
+        Err(error) => return failed(error),
+    };
+    // Counters are opened on the thread that a process begins with, and count once that becomes the command.
+    let becomes_another =
+        matches!(&cli.command, Command::Record(args) if args.exec_when_continued.is_some());
+    match becomes_another {
+        true => work(cli),
+        false => on_large_stack(|| work(cli)).unwrap_or_else(failed),
+    }
+}
+
+fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> anyhow::Result<T> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
+        let joined = thread.context("no thread can be started")?.join();
+        Ok(joined.unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
+fn failed(error: anyhow::Error) -> ExitCode {
+    output::failure(&error);
+    ExitCode::FAILURE
+}
+
+fn work(cli: Cli) -> ExitCode {
     let losses = if cli.strict { ExitCode::from(3) } else { ExitCode::SUCCESS };
     match run(cli.command, losses) {
         Ok(code) => code,
         // `perftab report | head`: the reader has what it wanted.
         Err(error) if output::is_closed(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            output::failure(&error);
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(error),
     }
 }
 

@@ -48,7 +48,8 @@ impl FromArgMatches for EventOptions {
         let option = |events| EventOption { events, filters: Vec::new() };
         let mut options: Vec<_> = written.event.into_iter().map(option).collect();
         let events = places("event");
-        let own = || format!("common_pid != {}", std::process::id());
+        // What tracepoints call a pid is a thread.
+        let own = || format!("common_pid != {}", rustix::thread::gettid().as_raw_nonzero());
         let filters = places("filter").into_iter().zip(written.filter);
         let own = places("exclude_perf").into_iter().map(|place| (place, own()));
         for (place, filter) in filters.chain(own) {
@@ -92,7 +93,7 @@ mod tests {
             parse("record -e a --filter x -e b,c -e d --filter=y>0 --filter z").unwrap(),
             [option("a", &["x"]), option("b,c", &[]), option("d", &["y>0", "z"])]
         );
-        let own = format!("common_pid != {}", std::process::id());
+        let own = format!("common_pid != {}", rustix::thread::gettid().as_raw_nonzero());
         assert_eq!(
             parse("record -e a --exclude-perf -e b --filter x -e c --exclude-perf").unwrap(),
             [option("a", &[&own]), option("b", &["x"]), option("c", &[&own])]

@@ -69,6 +69,18 @@ fn call_chains_are_deferred_or_walked_at_once() {
     assert!(stacks.lines().any(has_caller), "{stacks}");
 }
 
+/// A process may have less stack than it takes to read its command line.
+#[test]
+fn a_small_stack_is_enough() {
+    let recorder = Recorder::new();
+    let perftab = perftab_binary();
+    let script = "ulimit -s 64 && exec \"$0\" record -q -o \"$1\" -- true";
+    let output =
+        Command::new("sh").args(["-c", script]).arg(perftab).arg(&recorder.file).ended().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
 /// Without an answer of ours, clap guesses: `--strict` for `--deltatime`, say.
 #[test]
 fn options_and_events_of_perf_are_answered() {
@@ -161,9 +173,11 @@ fn what_cannot_become_a_recording_is_refused_before_anything_runs() {
 #[test]
 fn a_command_does_not_wait_for_a_recorder_that_was_killed() {
     let recorder = Recorder::new();
+    // Of whichever thread began it.
     let children = |pid: &str| {
-        let path = format!("/proc/{pid}/task/{pid}/children");
-        fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let of_each = threads.map(|it| fs::read_to_string(it.path().join("children")));
+        of_each.map(Result::unwrap_or_default).collect::<String>().trim().to_owned()
     };
     for _ in 0..50 {
         let mut recording =
