@@ -78,7 +78,7 @@ const COMMANDS: &[Options] = &[
                 "-M --disassembler-style --prefix --prefix-strip --sym-annotate",
                 "use perftab annotate",
             ),
-            ("--ignore-callees --max-stack", "use perftab report --drop"),
+            ("--ignore-callees", "use perftab report --drop"),
         ],
         others: "-b --branch-any -j --branch-filter -r --realtime --all-cgroups --demangle-kernel \
                  --group --group-sort-idx --namespaces --no-bpf-event --num-thread-synthesize --overwrite \

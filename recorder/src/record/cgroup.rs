@@ -13,6 +13,10 @@ pub fn folder(name: &Path) -> Result<PathBuf> {
     let folder = mount.join(below);
     match folder.join("cgroup.procs").exists() {
         true => Ok(folder),
+        false if name.to_string_lossy().contains(',') => bail!(
+            "-G {}: perftab records one cgroup, with those below it; begin a recording for each, or name one above them",
+            name.display()
+        ),
         false => bail!("-G {}: there is no cgroup {}", name.display(), folder.display()),
     }
 }

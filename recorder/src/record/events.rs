@@ -41,20 +41,7 @@ const ALIASES: [(&str, &str); 7] = [
 
 /// Terms of perf that are ours by options, or not at all (`config_term_names` in
 /// `tools/perf/util/parse-events.c`).
-const OTHER_TERMS: [&str; 12] = [
-    "config3",
-    "branch_type",
-    "time",
-    "call-graph",
-    "stack-size",
-    "overwrite",
-    "no-overwrite",
-    "nr",
-    "driver-config",
-    "percore",
-    "aux-output",
-    "aux-sample-size",
-];
+const OTHER_TERMS: [&str; 4] = ["config3", "driver-config", "aux-output", "aux-sample-size"];
 
 /// Whose execution an event counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +127,10 @@ pub struct EventSpec {
     pub grouping: Grouping,
     /// Most frames of its call chains; `None`: what the kernel has as its limit.
     pub max_stack: Option<u16>,
+    /// How its stacks are walked, as `--call-graph` says it; all events have the same.
+    pub call_graph: Option<String>,
+    /// How much of a stack is copied.
+    pub stack_size: Option<u64>,
     /// What of the kernel it is, if it is such.
     pub tracepoint: Option<Tracepoint>,
     /// What the kernel has to make the tracepoint of, if it does not have it yet.
@@ -159,6 +150,8 @@ impl EventSpec {
             modes: Vec::new(),
             grouping: Grouping::Alone,
             max_stack: None,
+            call_graph: None,
+            stack_size: None,
             tracepoint: None,
             probe: None,
             filter: None,
@@ -319,6 +312,15 @@ impl EventSpec {
         Ok(())
     }
 
+    /// How its terms say that stacks are walked, as `--call-graph` says it.
+    pub fn chain_mode(&self) -> Result<Option<String>> {
+        Ok(match (self.call_graph.as_deref(), self.stack_size) {
+            (Some(mode @ ("dwarf" | "dwarf-dump")), Some(size)) => Some(format!("{mode},{size}")),
+            (_, Some(size)) => bail!("stack-size={size} goes with call-graph=dwarf"),
+            (mode, None) => mode.map(str::to_owned),
+        })
+    }
+
     /// Takes a term that events of all kinds have; `None` if it is another.
     fn take(&mut self, term: &Term) -> Option<Result<()>> {
         let taken = match term.key.as_str() {
@@ -340,6 +342,18 @@ impl EventSpec {
                 self.max_stack = Some(frames.context("max-stack: give a number up to 65535")?);
                 Ok(())
             }),
+            "call-graph" => term.text().map(|mode| self.call_graph = Some(mode.to_owned())),
+            "stack-size" => term.positive().map(|bytes| self.stack_size = Some(bytes)),
+            // Times are always recorded, and rings as all are.
+            "time" => term.number().and_then(|number| match number {
+                0 => bail!("time=0: perftab puts samples in order by their times; leave it out"),
+                _ => Ok(()),
+            }),
+            "no-overwrite" => Ok(()),
+            "overwrite" => Err(anyhow!("overwrite: use --overwrite, which is of all events")),
+            "percore" => Err(anyhow!("percore is for perf stat")),
+            "nr" => Err(anyhow!("nr is for perf trace; --max-size and --duration end a recording")),
+            "branch_type" => Err(anyhow!("branch_type: use -j, which is of all events")),
             other if OTHER_TERMS.contains(&other) => Err(anyhow!(
                 "perftab does not know the term {other}; use perf record -e, and open that recording"
             )),

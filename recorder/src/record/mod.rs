@@ -15,6 +15,7 @@
 
 mod attrs;
 mod cgroup;
+mod chain_mode;
 mod chain_parts;
 mod clock;
 mod command;

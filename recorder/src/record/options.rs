@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use super::chain_mode;
 use super::chain_parts::ChainParts;
 use super::control::ControlPlaces;
 use super::embed::{self, EmbedKind};
@@ -35,7 +36,7 @@ const CHAIN_SAMPLE: u64 = 400;
 const PLAIN_SAMPLE: u64 = 48;
 
 /// Which samples are taken, and how.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct SamplingArgs {
     /// What is counted
     #[command(flatten)]
@@ -58,6 +59,9 @@ pub struct SamplingArgs {
     /// Walk stacks by fp[,N|,defer], dwarf[,SIZE], dwarf-dump[,SIZE], lbr
     #[arg(long, value_name = "MODE")]
     pub call_graph: Option<String>,
+    /// Addresses of a call chain, as in perf report and perf script; of perf record it is `--call-graph fp,N`.
+    #[arg(long, hide = true, value_name = "N")]
+    pub max_stack: Option<String>,
     /// Only the user part of call chains.
     #[arg(long, hide = true, conflicts_with = "kernel_callchains")]
     pub user_callchains: bool,
@@ -210,12 +214,12 @@ pub struct StackCopy(pub u32);
 
 impl StackCopy {
     /// perf's.
-    const DEFAULT: Self = Self(8192);
+    pub const DEFAULT: Self = Self(8192);
     /// A record has at most 64 KiB; the kernel takes what is left of that.
     const MOST: u32 = 65_528;
 
     /// Of stacks that are walked at once, so copies do not stay. The rings of others than root hold few that are larger.
-    fn to_walk() -> Self {
+    pub fn to_walk() -> Self {
         match rustix::process::geteuid().is_root() {
             true => Self(Self::MOST),
             false => Self::DEFAULT,
@@ -223,7 +227,7 @@ impl StackCopy {
     }
 
     /// Rounded up to words, as the kernel wants it and perf does it.
-    fn parse(name: &str, text: &str) -> Result<Self> {
+    pub fn parse(name: &str, text: &str) -> Result<Self> {
         let bytes: Option<u32> = text.parse().ok();
         let rounded = bytes.and_then(|bytes| bytes.checked_next_multiple_of(8));
         match rounded.filter(|bytes| (1..=Self::MOST).contains(bytes)) {
@@ -432,10 +436,10 @@ impl Plan {
     ) -> Result<Self> {
         let mut notices = Vec::new();
         let rate = rate(sampling, &mut notices)?;
-        let chains = call_chains(sampling, samples, &mut notices)?;
         let files = ProbedFiles { target: &target, command };
         let names = EventNames { root: Path::new("/"), files };
         let mut events = names.parse_options(&sampling.events.0)?;
+        let chains = chain_mode::call_chains(sampling, &events, samples, &mut notices)?;
         if sampling.frequency.is_some() || sampling.count.is_some() {
             events = events.into_iter().map(EventSpec::at_given_rate).collect();
         }
@@ -524,56 +528,6 @@ fn rate(args: &SamplingArgs, notices: &mut Vec<String>) -> Result<Rate> {
             Ok(Rate::Frequency(limit))
         }
         _ => Ok(Rate::Frequency(wanted)),
-    }
-}
-
-/// What is kept until the end in rings is written over before anybody could walk it, for the most part: those copies stay.
-fn call_chains(
-    args: &SamplingArgs,
-    kept: KeptSamples,
-    notices: &mut Vec<String>,
-) -> Result<CallChains> {
-    let Some(mode) = args.call_graph.as_deref() else {
-        return Ok(if args.chains { CallChains::FramePointers(None) } else { CallChains::None });
-    };
-    let (name, size) = mode.split_once(',').map_or((mode, None), |(name, size)| (name, Some(size)));
-    let copy = || size.map(|size| StackCopy::parse(name, size)).transpose();
-    Ok(match (name, size, kept) {
-        ("fp", None, _) => CallChains::FramePointers(None),
-        ("fp", Some("defer"), _) => CallChains::FramePointersDeferred,
-        ("fp", Some(most), _) => CallChains::FramePointers(most_addresses(most, notices)?),
-        ("no", None, _) => CallChains::None,
-        ("dwarf", _, KeptSamples::All) => {
-            let asked = copy()?;
-            CallChains::Unwound {
-                copy: asked.unwrap_or_else(StackCopy::to_walk),
-                of_made_code: asked.unwrap_or(StackCopy::DEFAULT),
-            }
-        }
-        ("dwarf", _, KeptSamples::Latest) | ("dwarf-dump", ..) => {
-            CallChains::Copied(copy()?.unwrap_or(StackCopy::DEFAULT))
-        }
-        ("lbr", None, _) => CallChains::KeptByCpu,
-        _ => bail!(
-            "--call-graph {mode}: there are fp[,ADDRESSES], fp,defer, dwarf[,SIZE], dwarf-dump[,SIZE] and lbr"
-        ),
-    })
-}
-
-/// As many as the kernel allows if more are asked for, as in perf.
-fn most_addresses(text: &str, notices: &mut Vec<String>) -> Result<Option<u16>> {
-    let asked = text.parse::<u64>().ok().filter(|asked| *asked > 0);
-    let asked = asked
-        .with_context(|| format!("--call-graph fp,{text}: give a number above 0, or defer"))?;
-    match host::sysctl_number("kernel/perf_event_max_stack") {
-        Some(limit) if asked > limit => {
-            notices.push(format!(
-                "--call-graph fp,{asked} is more than the kernel allows: using {limit} addresses; \
-                 raise it with sysctl kernel.perf_event_max_stack={asked}"
-            ));
-            Ok(None)
-        }
-        _ => Ok(Some(u16::try_from(asked).unwrap_or(u16::MAX))),
     }
 }
 

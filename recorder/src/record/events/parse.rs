@@ -123,7 +123,12 @@ impl EventNames<'_> {
             return Ok(events);
         }
         let written = Written::read(text).with_context(context)?;
-        let mut events = self.resolve(text, &written).with_context(context)?;
+        // `SYSTEM:NAME/TERMS/` is no unit.
+        let is_tracepoint = written.terms.is_some() && written.name.contains(':');
+        let mut events = match is_tracepoint {
+            true => Vec::new(),
+            false => self.resolve(text, &written).with_context(context)?,
+        };
         let mut modifiers = written.modifiers;
         if events.is_empty() {
             let unknown = || unknown(text, written.name);
@@ -342,7 +347,9 @@ mod tests {
             ("cycles/period=many/", "give a number"),
             ("cycles/name=/", "give a text"),
             ("cycles/umask=1/", "no term 'umask'"),
-            ("cycles/call-graph=lbr/", "use perf record"),
+            ("cycles/config3=1/", "use perf record"),
+            ("cycles/time=0/", "leave it out"),
+            ("cycles/overwrite/", "use --overwrite"),
             ("cycles/period=1/:u", "modifiers are"),
             ("cycles/period=1", "a / is missing"),
             ("cycles/period=1/u/", "modifiers are"),
@@ -426,6 +433,10 @@ mod tests {
         assert_eq!(named("faults,sys*:sys_enter_*")[1..], openat);
         let event = parse(&root, "sched:sched_switch:k").unwrap().remove(0);
         assert_eq!(event.privilege, Privilege::KernelOnly);
+        let text = "sched:sched_switch/call-graph=fp,max-stack=5/k";
+        let event = parse(&root, text).unwrap().remove(0);
+        assert_eq!((event.max_stack, event.call_graph.as_deref()), (Some(5), Some("fp")));
+        assert_eq!((event.privilege, &*event.name), (Privilege::KernelOnly, "sched:sched_switch"));
         let often = Rate::Frequency(99);
         assert_eq!(
             (event.rate(often), event.at_given_rate().rate(often)),
@@ -456,6 +467,8 @@ mod tests {
             ("sched:..", "no tracepoint"),
             ("sched:***", "wildcard"),
             ("sched:sched_switch:x", "modifiers are"),
+            ("sched:sched_switch/config=1/", "has no term 'config'"),
+            ("sched:sched_switch/max-stack=5", "a / is missing"),
         ] {
             let error = format!("{:#}", parse(&root, text).unwrap_err());
             assert!(error.starts_with(&format!("'{text}': ")) && error.contains(words), "{error}");

@@ -10,6 +10,7 @@ use glob::Pattern;
 use perftab_perfdata::format::attr::event_type;
 use perftab_perfdata::format::tracing_data::TracingFiles;
 
+use super::terms::Term;
 use super::{EventCode, EventSpec, Sampled};
 
 /// Where tracefs may be, below the root.
@@ -33,6 +34,7 @@ pub struct Tracepoint {
 pub struct Written<'a> {
     system: &'a str,
     name: &'a str,
+    terms: &'a str,
     /// What stands behind it.
     pub modifiers: &'a str,
 }
@@ -41,11 +43,20 @@ impl<'a> Written<'a> {
     /// `None` if it does not look like one.
     pub fn read(text: &'a str) -> Option<Self> {
         let (system, rest) = text.split_once(':')?;
-        let (name, modifiers) = rest.split_once(':').unwrap_or((rest, ""));
-        let is_plain = !text.contains('/') && !system.is_empty();
+        let (name, terms, modifiers) = match rest.split_once('/') {
+            Some((name, behind)) => {
+                let (terms, modifiers) = behind.split_once('/')?;
+                (name, terms, modifiers)
+            }
+            None => {
+                let (name, modifiers) = rest.split_once(':').unwrap_or((rest, ""));
+                (name, "", modifiers)
+            }
+        };
+        let is_plain = !system.contains('/') && !modifiers.contains('/') && !system.is_empty();
         // The name of an event that nobody knows, with modifiers.
         let is_other = rest.chars().all(super::modifiers::is_modifier);
-        (is_plain && !is_other).then_some(Self { system, name, modifiers })
+        (is_plain && !is_other).then_some(Self { system, name, terms, modifiers })
     }
 
     /// The tracepoints that it stands for, at least one.
@@ -59,11 +70,17 @@ impl<'a> Written<'a> {
                 let id = tracefs.id(&tracepoint)?;
                 // As perf: without modifiers.
                 let name = format!("{}:{}", tracepoint.system, tracepoint.name);
-                events.push(EventSpec {
+                let mut event = EventSpec {
                     sampled: Sampled::EachTime,
                     tracepoint: Some(tracepoint),
                     ..EventSpec::new(&name, EventCode::new(event_type::TRACEPOINT, id))
-                });
+                };
+                for term in Term::parse_list(self.terms) {
+                    let taken =
+                        if term.key.starts_with("config") { None } else { event.take(&term) };
+                    taken.unwrap_or_else(|| bail!("a tracepoint has no term '{}'", term.key))?;
+                }
+                events.push(event);
             }
         }
         if events.is_empty() {
