@@ -48,15 +48,14 @@ const COMMANDS: &[Options] = &[
             ("--switch-events", "--off-cpu records context switches"),
             ("--group", "write -e '{EVENT,EVENT}'"),
         ],
-        others: "-b --branch-any -d --data -I --intr-regs \
-                 -j --branch-filter -n --no-samples -S --snapshot -s \
-                 --stat -W --weight --affinity --aio --all-cgroups --aux-sample \
-                 --clang-opt --clang-path --code-page-size --data-page-size --debuginfod \
+        others: "-I --intr-regs -n --no-samples -S --snapshot -s \
+                 --stat --affinity --aio --all-cgroups --aux-sample \
+                 --clang-opt --clang-path --debuginfod \
                  --mmap-flush --namespaces \
                  --no-bpf-event --off-cpu-thresh \
-                 --per-thread --phys-data --setup-filter \
+                 --per-thread --setup-filter \
                  --switch-output-event --synth \
-                 --threads --timestamp-filename --transaction \
+                 --threads --timestamp-filename \
                  --user-regs --vmlinux --latency",
         instead: "use perf record with it: perftab opens what it writes",
     },

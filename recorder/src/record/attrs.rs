@@ -120,6 +120,12 @@ pub fn attr(
         attr.sample_type |= sample_type::BRANCH_STACK;
         attr.branch_sample_type = USER | CALL_STACK | NO_CYCLES | NO_FLAGS;
     }
+    if let (Some(branches), true) = (plan.data.branches, spec.is_of_the_cpu())
+        && role == Role::SamplingOnly
+    {
+        attr.sample_type |= sample_type::BRANCH_STACK;
+        attr.branch_sample_type = branches;
+    }
     // As perf: members count while their leader does.
     let leads = !spec.grouping.is_member();
     attr.set_disabled(u64::from(leads));
@@ -154,7 +160,8 @@ pub fn attr(
     if role == Role::Tracking {
         attr = with_sideband(&attr);
         let described = plan.chains.described_mappings();
-        attr.set_mmap_data(u64::from(described == DescribedMappings::OfFiles));
+        let has_data = plan.data.fields & sample_type::ADDR != 0;
+        attr.set_mmap_data(u64::from(has_data || described == DescribedMappings::OfFiles));
         attr.set_build_id(u64::from(level >= KernelLevel::BuildIds));
         attr.set_ksymbol(u64::from(level >= KernelLevel::BpfEvents));
         attr.set_bpf_event(u64::from(level >= KernelLevel::BpfEvents));
@@ -174,7 +181,7 @@ pub fn with_sideband(attr: &perf_event_attr) -> perf_event_attr {
 }
 
 fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
-    let mut bits = sample_type::IP | sample_type::TID | sample_type::TIME;
+    let mut bits = sample_type::IP | sample_type::TID | sample_type::TIME | plan.data.fields;
     bits |= match plan.chains {
         CallChains::None => 0,
         CallChains::FramePointers(_)
@@ -259,6 +266,31 @@ mod tests {
         assert_eq!(bits(&["-g", "--user-callchains", "-a"]), 1);
         assert_eq!(bits(&["-g", "--kernel-callchains", "-a"]), 2);
         assert_eq!(bits(&["--call-graph", "dwarf", "--user-callchains", "-a"]), 3);
+    }
+
+    /// Bits as `perf record -vv` 6.1 has them (`include/uapi/linux/perf_event.h`).
+    #[test]
+    fn samples_have_the_data_and_branches_that_are_asked_for() {
+        let asked = |options: &[&str], spec: &EventSpec, role| {
+            let line = [&["record"], options].concat();
+            let plan = Plan::new(&Line::parse_from(line).options).expect("a plan");
+            let attr = attr(&plan, &[], spec, KernelLevel::Oldest, role);
+            (attr.sample_type & !0x187, attr.branch_sample_type, attr.mmap_data())
+        };
+        let (samples, tracks) = (Role::SamplingOnly, Role::Tracking);
+        let cycles = EventSpec::cycles();
+        assert_eq!(asked(&["true"], &cycles, samples), (0, 0, 0));
+        assert_eq!(asked(&["-d", "-W", "true"], &cycles, samples), (0xc008, 0, 0));
+        assert_eq!(asked(&["-d", "true"], &cycles, tracks), (0x8008, 0, 1));
+        let pages =
+            ["--phys-data", "--data-page-size", "--code-page-size", "--transaction", "true"];
+        assert_eq!(asked(&pages, &cycles, samples), (0xca_0000, 0, 0));
+        assert_eq!(asked(&["-b", "true"], &cycles, samples), (0x800, 1 << 3, 0));
+        let filter = ["-j", "any_call,u,save_type", "true"];
+        assert_eq!(asked(&filter, &cycles, samples), (0x800, 1 << 4 | 1 | 1 << 16, 0));
+        assert_eq!(asked(&["-j", "k", "true"], &cycles, samples), (0x800, 1 << 3 | 2, 0));
+        assert_eq!(asked(&["-b", "true"], &EventSpec::cpu_clock(), samples), (0, 0, 0));
+        assert_eq!(asked(&["-b", "true"], &cycles, tracks), (0, 0, 0));
     }
 
     /// What they map is known all the same.

@@ -405,6 +405,12 @@ fn is_refused(error: &io::Error) -> bool {
 fn choose_events(plan: &Plan, notices: &mut Vec<String>) -> Result<Vec<EventSpec>> {
     let chosen = supported_events(plan, notices)?;
     let keeps_calls = |spec: &EventSpec| spec.is_of_the_cpu() && is_supported(plan, spec);
+    if plan.data.branches.is_some() && !chosen.iter().any(keeps_calls) {
+        bail!(
+            "-b: no event here has the branches that a CPU keeps (its own events do, seldom in a virtual machine); \
+             perf record -b fails here, too"
+        );
+    }
     if plan.chains == CallChains::KeptByCpu && !chosen.iter().any(keeps_calls) {
         bail!(
             "--call-graph lbr: no event here has the calls that a CPU keeps (Intel's do from Haswell on, \

@@ -52,6 +52,7 @@ mod recording_file;
 mod recording_stream;
 #[allow(unsafe_code)]
 mod ring;
+mod sampled_data;
 mod session;
 mod signals;
 mod stack_sample;

@@ -17,6 +17,7 @@ use super::host;
 use super::output_options::{OutputArgs, OutputPlan};
 use super::packer::PackingLevel;
 use super::probed_files::ProbedFiles;
+use super::sampled_data::{DataArgs, SampledData};
 use super::target::{Target, TargetArgs};
 use super::tasks::DescribedMappings;
 use super::trigger::Trigger;
@@ -85,6 +86,9 @@ pub struct RecordArgs {
     /// Which samples are taken.
     #[command(flatten)]
     pub sampling: SamplingArgs,
+    /// What samples say of data and branches.
+    #[command(flatten)]
+    pub data: DataArgs,
     /// Also record where threads wait, and how long
     #[arg(long)]
     pub off_cpu: bool,
@@ -323,6 +327,8 @@ pub struct Plan {
     pub chains: CallChains,
     /// Which part of it.
     pub chain_parts: ChainParts,
+    /// What else of the hardware they carry.
+    pub data: SampledData,
     /// What threads and processes begin.
     pub children: Children,
     /// Whether context switches are recorded.
@@ -376,6 +382,7 @@ impl Plan {
         let mut plan = Self::begin(&args.sampling, samples, target, &args.command, online_cpus)?;
         plan.notices.extend(args.target.overridden());
         Ok(Self {
+            data: args.data.checked(plan.chains)?,
             off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },
             ring: match plan.ring {
                 // All that a flight recorder has.
@@ -454,6 +461,7 @@ impl Plan {
             },
             rate,
             chains,
+            data: SampledData::default(),
             chain_parts: ChainParts::of(sampling, chains)?,
             children: match sampling.no_inherit {
                 true => Children::LeftOut,

@@ -116,8 +116,11 @@ impl StackSamples {
         let width = |bit: u64| if bits & bit != 0 { 8 } else { 0 };
         let pid = RECORD_HEADER_SIZE + width(sample_type::IDENTIFIER) + width(sample_type::IP);
         let time = pid + width(sample_type::TID);
-        let fixed_end =
-            time + width(sample_type::TIME) + width(sample_type::CPU) + width(sample_type::PERIOD);
+        let fixed_end = time
+            + [sample_type::TIME, sample_type::ADDR, sample_type::CPU, sample_type::PERIOD]
+                .map(width)
+                .iter()
+                .sum::<usize>();
         let has_raw = bits & sample_type::RAW != 0;
         let has_copy = bits & sample_type::STACK_USER != 0;
         let asked = usize::try_from(asked).ok()?;

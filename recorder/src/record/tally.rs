@@ -120,8 +120,11 @@ impl SampleLayout {
         let ip = RECORD_HEADER_SIZE + width(sample_type::IDENTIFIER);
         let pid = ip + width(sample_type::IP);
         let time = pid + width(sample_type::TID);
-        let chain =
-            time + width(sample_type::TIME) + width(sample_type::CPU) + width(sample_type::PERIOD);
+        let chain = time
+            + [sample_type::TIME, sample_type::ADDR, sample_type::CPU, sample_type::PERIOD]
+                .map(width)
+                .iter()
+                .sum::<usize>();
         let values = read_format.map(|format| (chain, format));
         let chain = (bits & sample_type::CALLCHAIN != 0).then_some(chain);
         Self { ip, pid, time, values, chain }

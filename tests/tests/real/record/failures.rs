@@ -43,6 +43,10 @@ fn wrong_usage() {
     recorder.run(&["--call-graph", "dwarf,1M", "--", "true"]).failed_with(2, &["65528"]);
     recorder.run(&["--call-graph", "fp,x", "--", "true"]).failed_with(2, &["above 0"]);
     recorder.run(&["--max-stack", "9", "--", "true"]).failed_with(2, &["goes with -g"]);
+    let data = ["-d", "--call-graph", "dwarf", "--", "true"];
+    recorder.run(&data).failed_with(2, &["do not go with --call-graph dwarf"]);
+    // No CPU counts it, so none keeps branches.
+    recorder.run(&["-b", "-e", "cpu-clock", "--", "true"]).failed_with(1, &["-b: no event here"]);
     let chains = ["-e", "cpu-clock/call-graph=fp/,cs/call-graph=dwarf/", "--", "true"];
     recorder.run(&chains).failed_with(2, &["in one way"]);
     recorder.run(&["--call-graph", "lbr,8", "--", "true"]).failed_with(2, &["lbr,8", "fp[,"]);
