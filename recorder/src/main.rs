@@ -43,21 +43,23 @@ use crate::output::Outcome;
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
-/// Of the threads that do the work. That of a process is as large as `ulimit -s` says, and reading the command line
+/// Of the thread that does the work. That of a process is as large as `ulimit -s` says, and reading the command line
 /// alone takes more than 128 KiB.
 const STACK_BYTES: usize = 8 << 20;
 
 fn main() -> ExitCode {
-    let cli = match on_large_stack(Cli::of_arguments) {
-        Ok(cli) => cli,
-        Err(error) => return failed(error),
-    };
-    // Counters are opened on the thread that a process begins with, and count once that becomes the command.
-    let becomes_another =
-        matches!(&cli.command, Command::Record(args) if args.exec_when_continued.is_some());
-    match becomes_another {
-        true => work(cli),
-        false => on_large_stack(|| work(cli)).unwrap_or_else(failed),
+    let worked = on_large_stack(|| {
+        let cli = Cli::of_arguments();
+        match &cli.command {
+            // Counters are opened on the thread that a process begins with, and count once that becomes the command.
+            Command::Record(args) if args.exec_when_continued.is_some() => Err(Box::new(cli)),
+            _ => Ok(work(cli)),
+        }
+    });
+    match worked {
+        Ok(Ok(code)) => code,
+        Ok(Err(cli)) => work(*cli),
+        Err(error) => failed(error),
     }
 }
 
