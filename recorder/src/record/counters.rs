@@ -26,6 +26,7 @@ use super::ring::{OverwrittenRing, Ring};
 use super::sys::{self, Scope};
 use super::target::Target;
 use crate::descriptors::raise_descriptor_limit;
+use crate::output::notice;
 
 /// Bytes of a ring of sideband: some thousand mappings. The kernel lets users without privileges
 /// have 516 KiB for each CPU, rings of samples included.
@@ -597,19 +598,25 @@ fn map_ring<R>(
     }
 }
 
-/// The threads of running processes.
+/// The threads of running processes. Of several, some may have ended since they were listed.
 fn threads_of(pids: &[i32]) -> Result<Vec<i32>> {
-    let mut threads = Vec::new();
+    let (mut threads, mut ended) = (Vec::new(), Vec::new());
     for pid in pids {
         let tasks = match fs::read_dir(format!("/proc/{pid}/task")) {
             Ok(tasks) => tasks,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                bail!("there is no process {pid}")
+                ended.push(pid.to_string());
+                continue;
             }
             Err(error) => return Err(error).with_context(|| format!("/proc/{pid}/task")),
         };
         threads
             .extend(tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse::<i32>().ok()));
+    }
+    match ended.join(", ") {
+        none if none.is_empty() => {}
+        ended if threads.is_empty() => bail!("there is no process {ended}"),
+        ended => notice(format_args!("there is no process {ended}; the others are recorded")),
     }
     threads.sort_unstable();
     threads.dedup();

@@ -53,7 +53,8 @@ fn several_processes_are_recorded_until_all_have_ended() {
     let program = busy(&recorder.folder);
     let processes =
         [RunningProcess::program(&program, &[]), RunningProcess::program(&program, &[])];
-    let pids = format!("{},{}", processes[0].pid(), processes[1].pid());
+    // No process has this number, as no more than 2^22 are allowed.
+    let pids = format!("{},4194304,{}", processes[0].pid(), processes[1].pid());
     let recording = recorder.start(&["-g", "-p", &pids]);
     for process in &processes {
         process.runs_for(10);
@@ -61,6 +62,7 @@ fn several_processes_are_recorded_until_all_have_ended() {
     }
     let recorded = recording.end();
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert!(recorded.said.contains("there is no process 4194304; the others"), "{}", recorded.said);
     assert_eq!(recorder.samples_by_peers(), recorded.samples());
     let script = recorder.perf(&["script", "-F", "pid,ip,sym"]);
     for process in &processes {
