@@ -121,7 +121,7 @@ pub fn is_of(pid: u32, file: &Metadata, recorded: &Range<SystemTime>) -> bool {
     }
 }
 
-/// When the process that has this number now was started; `None` if there is none.
+/// When the process that has this number now was started, or a hundredth of a second before; `None` if there is none.
 pub fn started(pid: u32) -> Option<SystemTime> {
     /// Of the numbers behind the name, which is in brackets: proc_pid_stat(5).
     const START: usize = 19;
@@ -129,8 +129,10 @@ pub fn started(pid: u32) -> Option<SystemTime> {
     let ticks: u64 = stat.rsplit(')').next()?.split_whitespace().nth(START)?.parse().ok()?;
     let per_second = rustix::param::clock_ticks_per_second().max(1);
     let since_boot = Duration::from_millis(ticks.checked_mul(1000)? / per_second);
+    // In this order: whoever is interrupted in between takes it for older.
+    let now = SystemTime::now();
     let uptime = Duration::try_from(rustix::time::clock_gettime(ClockId::Boottime)).ok()?;
-    SystemTime::now().checked_sub(uptime.checked_sub(since_boot)?)
+    now.checked_sub(uptime.checked_sub(since_boot)?)
 }
 
 /// The perf map of a process that lives or lived on this machine, of whoever may write one for it.

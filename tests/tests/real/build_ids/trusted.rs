@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use perftab_tests::child_process::{self, LimitedCommand};
 use perftab_tests::perftab_binary;
@@ -94,6 +95,11 @@ fn paths_are_trusted_in_a_pipe_that_a_recorder_writes() {
         return;
     }
     let builds = Builds::new(Ids::None);
+    // The kernel says in hundredths of a second when a process was started.
+    let written = fs::metadata(&builds.program).and_then(|it| it.modified()).expect("it is there");
+    wait_for("the program to be of the past", || {
+        written.elapsed().is_ok_and(|ago| ago > Duration::from_secs(1))
+    });
     let stream = builds.folder.join("stream");
     let mut perftab = Command::new(perftab_binary());
     perftab.args(["report", "--json", "--trust-paths", "-"]).stdin(Stdio::piped());
