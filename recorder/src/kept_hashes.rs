@@ -22,7 +22,7 @@ use rustix::fs::StatVfsMountFlags;
 
 use crate::late_ids::changed;
 use crate::own_folder::OwnFolder;
-use crate::scratch::UnnamedFile;
+use crate::scratch::{PASSING, UnnamedFile};
 
 /// Smaller files are hashed in the time in which a hash is looked up and written.
 const SMALLEST: u64 = 1 << 20;
@@ -122,8 +122,9 @@ impl KeptHashes {
         file.file.write_all((lines.join("\n") + "\n").as_bytes())?;
         file.rename_to(&folder.join(&of.boot))?;
         let names = fs::read_dir(folder)?.flatten().map(|entry| entry.file_name());
-        let of_other_boot = |name: &str| is_boot(name) && name != of.boot;
-        for name in names.filter(|name| name.to_str().is_some_and(of_other_boot)) {
+        // Of other boots, and what was left by commands that were killed.
+        let is_old = |name: &str| name.starts_with(PASSING) || is_boot(name) && name != of.boot;
+        for name in names.filter(|name| name.to_str().is_some_and(is_old)) {
             fs::remove_file(folder.join(name))?;
         }
         Ok(())
@@ -161,10 +162,12 @@ mod tests {
         assert_eq!((hashes.get(&one), hashes.get(&two)), (Some(second), Some(second)));
         let other = unchanged(&BOOT.replace('0', "f"), "1 2 3 ");
         assert_eq!(hashes.get(&other), None);
-        fs::write(folder.join("notes"), "").expect("it can be written");
+        for name in ["notes", ".perftab-7-1"] {
+            fs::write(folder.join(name), "").expect("it can be written");
+        }
         hashes.keep(&other, first);
         assert_eq!((hashes.get(&other), hashes.get(&one)), (Some(first), None));
-        assert!(folder.join("notes").exists());
+        assert!(folder.join("notes").exists() && !folder.join(".perftab-7-1").exists());
         let _ = fs::remove_dir_all(folder);
     }
 

@@ -1,7 +1,7 @@
 //! Who writes the pipe that standard input is.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use crate::images::code_of_processes::started;
@@ -24,8 +24,8 @@ pub fn recorder_started() -> Option<SystemTime> {
 /// Whether a program with such arguments writes a recording of its own to its standard output. Those of perf are called
 /// perf_6.1 and the like, too; `perf inject` passes on what another has recorded.
 fn records(program: &Path, arguments: &str) -> bool {
-    let is_perf = PathBuf::from(program).file_name().is_some_and(|it| {
-        let name = it.to_string_lossy();
+    let is_perf = program.file_name().is_some_and(|name| {
+        let name = name.to_string_lossy();
         name == "perf" || name.starts_with("perf_") || name == "perftab"
     });
     let mut arguments = arguments.split('\0').skip(1);
