@@ -182,8 +182,9 @@ impl Row {
             CfaRule::RegisterAndOffset { register, offset } => Rule::Register(register.0, *offset),
             CfaRule::Expression(expression) => Rule::Computed(computed(expression)?),
         };
-        let mut saved = Vec::new();
-        for (register, rule) in row.registers().filter(|(it, _)| usize::from(it.0) < COUNT) {
+        let registers = || row.registers().filter(|(it, _)| usize::from(it.0) < COUNT);
+        let mut saved = Vec::with_capacity(registers().count());
+        for (register, rule) in registers() {
             let rule = match rule {
                 RegisterRule::Undefined => Rule::Undefined,
                 RegisterRule::SameValue => Rule::Register(register.0, 0),

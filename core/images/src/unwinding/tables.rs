@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use gimli::{
-    BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, FrameDescriptionEntry,
-    RunTimeEndian, UnwindContext, UnwindOffset, UnwindSection, Vendor,
+    BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, Endianity,
+    FrameDescriptionEntry, RunTimeEndian, UnwindContext, UnwindOffset, UnwindSection, Vendor,
+    constants,
 };
 use object::elf;
 use perftab_dsos::{Dso, DsoId, Identity};
@@ -25,6 +26,15 @@ use crate::placement::OwnedPlacement;
 /// (`funcFlag_SPWRITE` in src/runtime/traceback.go, 1.19). Their rows tell of the stack that they were called on.
 const STACK_SWITCHES: [&[u8]; 4] =
     [b"runtime.systemstack", b"runtime.mcall", b"runtime.morestack", b"runtime.asmcgocall"];
+
+/// How linkers write `.eh_frame_hdr`: version 1, and how numbers are written that follow. Numbers are of four bytes with a
+/// sign; those of the table count from where it is itself.
+const INDEX_FORM: [u8; 4] = [
+    1,
+    constants::DW_EH_PE_pcrel.0 | constants::DW_EH_PE_sdata4.0,
+    constants::DW_EH_PE_udata4.0,
+    constants::DW_EH_PE_datarel.0 | constants::DW_EH_PE_sdata4.0,
+];
 
 type Bytes<'b> = EndianSlice<'b, RunTimeEndian>;
 
@@ -63,9 +73,18 @@ pub(super) struct Table {
     pub form: Form,
     /// Where there can be code.
     pub code: CodeRanges,
+    /// Where in the section functions are told of, as its linker sorted them.
+    index: Option<Index>,
     /// By where their code begins; made when somebody asks.
     functions: OnceLock<Vec<Function>>,
     budget: Budget,
+}
+
+/// A section `.eh_frame_hdr`. libLLVM has 160,804 functions: to read and sort them took a tenth of the processor time of
+/// recording a compiler's stacks. Linkers write one of all functions or none (GNU ld, lld, BOLT).
+struct Index {
+    bytes: Vec<u8>,
+    address: u64,
 }
 
 /// How a section is to be read.
@@ -87,7 +106,7 @@ pub(super) enum Kind {
 }
 
 /// A function as a section tells of it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Function {
     /// Where it begins.
     pub start: u64,
@@ -217,22 +236,28 @@ impl Table {
         budget.hold_sections(elf.inflated_size(image.source(), section).ok()?).ok()?;
         let bytes = image.section_bytes(elf, section).ok()?;
         let code = CodeRanges::of(elf, None).without(left_out);
-        Some(Self::new(bytes, Form::of(elf, section), code, budget))
+        let index = || {
+            let section = elf.section_with_bytes(".eh_frame_hdr")?;
+            let bytes = image.section_within(elf, section, &budget).ok()?;
+            Some(Index { bytes, address: section.address })
+        };
+        let index = if name == ".eh_frame" { index() } else { None };
+        Some(Self { index, ..Self::new(bytes, Form::of(elf, section), code, budget) })
     }
 
     pub fn new(mut bytes: Vec<u8>, form: Form, code: CodeRanges, budget: Budget) -> Self {
         if form.kind == Kind::EhFrame {
             leave_out_lsda(&mut bytes);
         }
-        Self { bytes, form, code, functions: OnceLock::new(), budget }
+        Self { bytes, form, code, index: None, functions: OnceLock::new(), budget }
     }
 
     fn functions(&self) -> &[Function] {
         self.functions.get_or_init(|| {
             let mut functions = Vec::new();
-            // What stands before damage counts. Code that the linker left out begins at 0 or 1.
+            // What stands before damage counts.
             let _ = each_function(&self.form, &self.bytes, &self.budget, &mut |function| {
-                if function.start < function.end && self.code.may_hold(function.start) {
+                if self.holds(&function) {
                     functions.push(function);
                 }
             });
@@ -241,24 +266,54 @@ impl Table {
         })
     }
 
+    /// The last function to begin at an address or before.
+    fn function_up_to(&self, address: u64) -> Option<Function> {
+        self.indexed(address).or_else(|| {
+            let functions = self.functions();
+            let next = functions.partition_point(|function| function.start <= address);
+            functions.get(next.checked_sub(1)?).copied()
+        })
+    }
+
+    /// The same by the index; `None` if there is none, or if it is not true.
+    fn indexed(&self, address: u64) -> Option<Function> {
+        let Index { bytes, address: index_address } = self.index.as_ref()?;
+        let (&form, entries) = bytes.split_first_chunk()?;
+        if form != INDEX_FORM {
+            return None;
+        }
+        // What comes first is where the section is, and how many entries there are.
+        let entries = entries.get(8..)?.as_chunks::<4>().0.as_chunks::<2>().0;
+        let number = |bytes: [u8; 4]| {
+            index_address.wrapping_add_signed(self.form.endian.read_i32(&bytes).into())
+        };
+        let next = entries.partition_point(|[start, _]| number(*start) <= address);
+        let [start, entry] = entries.get(next.checked_sub(1)?)?;
+        let offset = usize::try_from(number(*entry).checked_sub(self.form.address)?).ok()?;
+        let function = with_section!(&self.form, &self.bytes, |section| function_at(
+            section,
+            &self.form.bases(),
+            offset
+        ))?;
+        (function.start == number(*start) && self.holds(&function)).then_some(function)
+    }
+
+    /// Whether there can be a function. Code that the linker left out begins at 0 or 1.
+    fn holds(&self, function: &Function) -> bool {
+        function.start < function.end && self.code.may_hold(function.start)
+    }
+
     fn begins_function(&self, address: u64) -> bool {
-        self.functions().binary_search_by_key(&address, |function| function.start).is_ok()
+        self.function_up_to(address).is_some_and(|function| function.start == address)
     }
 
     /// Where the function ends that is the last to begin before an address.
     fn end_before(&self, address: u64) -> Option<u64> {
-        let functions = self.functions();
-        let next = functions.partition_point(|function| function.start < address);
-        Some(functions.get(next.checked_sub(1)?)?.end)
+        self.function_up_to(address.checked_sub(1)?).map(|function| function.end)
     }
 
     pub fn row(&self, address: u64, memory: &mut UnwindContext<usize>) -> Option<Row> {
-        let functions = self.functions();
-        let next = functions.partition_point(|function| function.start <= address);
-        let function = functions.get(next.checked_sub(1)?)?;
-        if address >= function.end {
-            return None;
-        }
+        let function = self.function_up_to(address).filter(|function| address < function.end)?;
         with_section!(&self.form, &self.bytes, |section| row_of(
             section,
             self,
@@ -267,6 +322,16 @@ impl Table {
             memory
         ))
     }
+}
+
+fn function_at<'b, S: UnwindSection<Bytes<'b>>>(
+    section: &S,
+    bases: &BaseAddresses,
+    offset: usize,
+) -> Option<Function> {
+    let at = S::Offset::from(offset);
+    let entry = section.fde_from_offset(bases, at, S::cie_from_offset).ok()?;
+    Some(Function { start: entry.initial_address(), end: entry.end_address(), offset })
 }
 
 fn row_of<'b, S: UnwindSection<Bytes<'b>>>(
@@ -435,5 +500,59 @@ fn leave_out_lsda(rules: &mut [u8]) {
     {
         let changed = [3, b'z', b'R', 0, code | 0x80, 0, data, returns, 2, encoding, 0];
         entry[..changed.len()].copy_from_slice(&changed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perftab_perfdata::decode::SliceSource;
+
+    use super::*;
+
+    fn table_of_this_program() -> Table {
+        let program = std::fs::read(std::env::current_exe().expect("a program")).expect("bytes");
+        let image = Image::open("it", Box::new(SliceSource::new(program))).expect("an image");
+        Table::read(&image, ".eh_frame", &[]).expect("a table")
+    }
+
+    #[test]
+    fn an_index_says_what_the_section_says() {
+        let table = table_of_this_program();
+        let listed = table.functions();
+        assert!(listed.len() > 1000);
+        for (at, function) in listed.iter().enumerate() {
+            let next = listed.get(at + 1).map_or(u64::MAX, |next| next.start);
+            for address in [function.start, function.end - 1, function.end, next - 1] {
+                if (function.start..next).contains(&address) {
+                    assert_eq!(table.indexed(address), Some(*function), "{address:x}");
+                }
+            }
+        }
+        assert_eq!(table.indexed(listed[0].start - 1), None);
+    }
+
+    #[test]
+    fn an_index_that_is_not_true_says_nothing() {
+        let mut table = table_of_this_program();
+        let listed = table.functions().to_vec();
+        let whole = table.index.take().expect("an index");
+        let mut state = 1_u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..2_000 {
+            let mut bytes = whole.bytes.clone();
+            for _ in 0..=random(40) {
+                let at = random(bytes.len());
+                bytes[at] = random(256) as u8;
+            }
+            bytes.truncate(random(2 * bytes.len()));
+            table.index = Some(Index { bytes, address: whole.address });
+            let function = listed[random(listed.len())];
+            if let Some(found) = table.indexed(function.start) {
+                assert!(listed.contains(&found) && found.start <= function.start, "{found:?}");
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ mod frames;
 mod rounds;
 mod spaces;
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -32,9 +33,9 @@ const WAITING_MAX: usize = 64 << 20;
 /// Rounds are so short where stacks are longer than their copies, until there have been none for a second.
 const DEEP_PATIENCE: Duration = Duration::from_millis(5);
 const DEEP_FOR: Duration = Duration::from_secs(1);
-/// So much memory for records is used again: that of the short rounds of a tenth of a second.
-const SPARE_MAX: usize = 24;
-const LARGEST_SPARE: usize = 2 << 20;
+/// So many pieces of memory for records are used again, and none that is larger.
+const SPARE_MAX: usize = 4;
+const LARGEST_SPARE: usize = 16 << 20;
 /// So much may wait before whoever brings more waits too.
 const WAITING_MOST: usize = 4 * WAITING_MAX;
 
@@ -47,6 +48,8 @@ pub struct Unwinder {
     records: Records,
     /// Bytes that have not come back.
     waiting: usize,
+    /// How often something will come back.
+    to_come: usize,
     /// Bytes that were brought.
     taken: u64,
     /// Time of the latest record that was brought.
@@ -54,6 +57,8 @@ pub struct Unwinder {
     fared: Fared,
     /// Memory for records to come.
     spare: Vec<Vec<u8>>,
+    /// What has come back and is yet to be written.
+    arrived: VecDeque<Vec<u8>>,
     /// When one came back whose stack is longer than its copy.
     saw_deep: Option<Instant>,
 }
@@ -132,14 +137,26 @@ impl Unwinder {
                 let _ = rustix::io::write(&wake, &1_u64.to_ne_bytes());
             }
         })?;
-        let (waiting, taken, latest, fared) = (0, 0, 0, Fared::default());
+        let (waiting, to_come, taken, latest, fared) = (0, 0, 0, 0, Fared::default());
         let to = Some(to);
-        let (spare, saw_deep) = (Vec::new(), None);
-        Ok(Some(Self { to, from, ready, records, waiting, taken, latest, fared, spare, saw_deep }))
+        let (spare, arrived, saw_deep) = (Vec::new(), VecDeque::new(), None);
+        Ok(Some(Self {
+            to,
+            from,
+            ready,
+            records,
+            waiting,
+            to_come,
+            taken,
+            latest,
+            fared,
+            spare,
+            arrived,
+            saw_deep,
+        }))
     }
 
-    /// Readable once something has come back. To have it wait for the next round would save no time that can be measured, nor
-    /// does it to use the memory of records again: of 1.3 s of processor time in 10 s beside a rustc build, neither saved any.
+    /// Readable once something has come back.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.ready.as_fd()
     }
@@ -178,6 +195,7 @@ impl Unwinder {
         if buffer.is_empty() {
             return;
         }
+        self.take_what_has_come();
         let mut spare = self.spare.pop().unwrap_or_default();
         spare.clear();
         let records = std::mem::replace(buffer, spare);
@@ -200,6 +218,8 @@ impl Unwinder {
     }
 
     fn send(&mut self, brought: Brought) {
+        let is_answered = matches!(brought, Brought::RecordsInHaste(_) | Brought::EndOfRound(_));
+        self.to_come += usize::from(is_answered);
         if let Some(to) = &self.to {
             // A thread that died is found out by whoever waits for it.
             let _ = to.send(brought);
@@ -210,23 +230,34 @@ impl Unwinder {
     pub fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut wakes = [0; 8];
         let _ = rustix::io::read(&self.ready, &mut wakes);
+        self.take_what_has_come();
         match self.waiting > WAITING_MOST {
             true => self.next_to_come(),
-            false => Ok(self.from.try_recv().ok().map(|done| self.took(done))),
+            false => Ok(self.arrived.pop_front()),
         }
     }
 
-    /// Records that come back next; `None` once all have that are of whole rounds.
+    /// Records that come back next; `None` once all have that are of whole rounds. The last round may bring no bytes, and samples
+    /// that waited for it.
     pub fn next_to_come(&mut self) -> io::Result<Option<Vec<u8>>> {
-        if self.waiting == 0 {
-            return Ok(self.from.try_recv().ok().map(|done| self.took(done)));
+        self.take_what_has_come();
+        if self.arrived.is_empty() && self.to_come > 0 {
+            let died = |_| io::Error::other("the thread that walks stacks has ended");
+            let done = self.from.recv().map_err(died)?;
+            self.took(done);
         }
-        let died = |_| io::Error::other("the thread that walks stacks has ended");
-        let done = self.from.recv().map_err(died)?;
-        Ok(Some(self.took(done)))
+        Ok(self.arrived.pop_front())
     }
 
-    fn took(&mut self, done: Done) -> Vec<u8> {
+    /// Memory is used again at once: it is in the processor's caches, and two or three pieces of it are enough. Where it
+    /// waited for records to be written, twenty pieces were, which took a tenth of all time.
+    fn take_what_has_come(&mut self) {
+        while let Ok(done) = self.from.try_recv() {
+            self.took(done);
+        }
+    }
+
+    fn took(&mut self, done: Done) {
         let Done { records, emptied, brought, fared } = done;
         for memory in emptied {
             if self.spare.len() < SPARE_MAX && memory.capacity() <= LARGEST_SPARE {
@@ -234,10 +265,11 @@ impl Unwinder {
             }
         }
         self.waiting = self.waiting.saturating_sub(brought);
+        self.to_come -= 1;
         self.fared.add(fared);
         if fared.cut + fared.beyond > 0 {
             self.saw_deep = Some(Instant::now());
         }
-        records
+        self.arrived.push_back(records);
     }
 }
