@@ -409,7 +409,9 @@ impl Rounds {
         let from = callers.len();
         let mut passage = Passage { code, space, pid, callers };
         let end = walk.go(&mut passage, &StackCopy { start, bytes: beyond });
-        if !matches!(end, WalkEnd::Root) || walk.signals() > 0 {
+        let is_root = matches!(end, WalkEnd::Root) && walk.signals() == 0;
+        deep_stacks.note_end(walkable.thread, is_root.then(|| walk.registers().stack_pointer()));
+        if !is_root {
             callers.truncate(from);
             return None;
         }
