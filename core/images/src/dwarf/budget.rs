@@ -88,10 +88,11 @@ impl Budget {
         self.memory.store(memory, Relaxed);
     }
 
-    /// Decodes so many bytes.
+    /// Decodes so many bytes. Whoever asks for more than is left leaves nothing, as many others may ask for as much.
     pub fn work(&self, bytes: u64) -> Result<(), Fault> {
-        self.work.store(self.work.load(Relaxed).checked_sub(bytes).ok_or(Fault::Work)?, Relaxed);
-        Ok(())
+        let left = self.work.load(Relaxed).checked_sub(bytes);
+        self.work.store(left.unwrap_or(0), Relaxed);
+        left.map(|_| ()).ok_or(Fault::Work)
     }
 
     /// Notes what was left out.
@@ -110,4 +111,16 @@ impl Budget {
 /// What people are told.
 pub(crate) fn over_budget() -> ReadError {
     ReadError::new("its debug information needs more memory than a file of its size may use")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_asks_for_more_than_is_left_leaves_nothing() {
+        let budget = Budget::of_file(0);
+        assert_eq!(budget.work(ALWAYS - 1), Ok(()));
+        assert_eq!([2, 1].map(|bytes| budget.work(bytes)), [Err(Fault::Work); 2]);
+    }
 }

@@ -278,21 +278,25 @@ impl Table {
     /// The same by the index; `None` if there is none, or if it is not true.
     fn indexed(&self, address: u64) -> Option<Function> {
         let Index { bytes, address: index_address } = self.index.as_ref()?;
+        let endian = self.form.endian;
         let (&form, entries) = bytes.split_first_chunk()?;
         if form != INDEX_FORM {
             return None;
         }
-        // What comes first is where the section is, and how many entries there are.
-        let entries = entries.get(8..)?.as_chunks::<4>().0.as_chunks::<2>().0;
-        let number = |bytes: [u8; 4]| {
-            index_address.wrapping_add_signed(self.form.endian.read_i32(&bytes).into())
-        };
+        // What comes first is where the section is, and how many entries there are. lld leaves room for more where several
+        // functions begin at one address.
+        let (&count, entries) = entries.get(4..)?.split_first_chunk::<4>()?;
+        let count = usize::try_from(endian.read_u32(&count)).ok()?;
+        let entries = entries.as_chunks::<4>().0.as_chunks::<2>().0.get(..count)?;
+        let number =
+            |bytes: [u8; 4]| index_address.wrapping_add_signed(endian.read_i32(&bytes).into());
         let next = entries.partition_point(|[start, _]| number(*start) <= address);
         let [start, entry] = entries.get(next.checked_sub(1)?)?;
         let offset = usize::try_from(number(*entry).checked_sub(self.form.address)?).ok()?;
         let function = with_section!(&self.form, &self.bytes, |section| function_at(
             section,
             &self.form.bases(),
+            &self.budget,
             offset
         ))?;
         (function.start == number(*start) && self.holds(&function)).then_some(function)
@@ -313,6 +317,8 @@ impl Table {
     }
 
     pub fn row(&self, address: u64, memory: &mut UnwindContext<usize>) -> Option<Row> {
+        // An entry has to be read before it is known how long that takes. So none is once there is too little left.
+        self.budget.work(1).ok()?;
         let function = self.function_up_to(address).filter(|function| address < function.end)?;
         with_section!(&self.form, &self.bytes, |section| row_of(
             section,
@@ -327,10 +333,12 @@ impl Table {
 fn function_at<'b, S: UnwindSection<Bytes<'b>>>(
     section: &S,
     bases: &BaseAddresses,
+    budget: &Budget,
     offset: usize,
 ) -> Option<Function> {
     let at = S::Offset::from(offset);
     let entry = section.fde_from_offset(bases, at, S::cie_from_offset).ok()?;
+    budget.work(entry.cie().entry_len() as u64 / 16 + 1).ok()?;
     Some(Function { start: entry.initial_address(), end: entry.end_address(), offset })
 }
 
@@ -517,7 +525,9 @@ mod tests {
 
     #[test]
     fn an_index_says_what_the_section_says() {
-        let table = table_of_this_program();
+        let mut table = table_of_this_program();
+        // As lld does.
+        table.index.as_mut().expect("an index").bytes.extend([0; 1 << 16]);
         let listed = table.functions();
         assert!(listed.len() > 1000);
         for (at, function) in listed.iter().enumerate() {
