@@ -462,11 +462,18 @@ impl Session {
         let has_records = self.taken() > taken_before || !self.buffer.is_empty();
         // Of what is kept, samples are still to come.
         if has_records && self.flight.is_none() {
-            write::finished_round(&mut self.buffer);
-            self.write_buffer();
+            let mut end = Vec::new();
+            write::finished_round(&mut end);
             match &mut self.unwinder {
-                Some(unwinder) => unwinder.end_round(begun),
-                None => self.part.records = RecordsSince::Some,
+                Some(unwinder) => {
+                    unwinder.push(&mut self.buffer);
+                    unwinder.end_round(begun, end);
+                }
+                None => {
+                    self.buffer.extend(end);
+                    self.write_buffer();
+                    self.part.records = RecordsSince::Some;
+                }
             }
         }
         has_records
@@ -490,7 +497,7 @@ impl Session {
     /// The same with all that there are: they have come from before this time.
     pub(super) fn write_all_unwound(&mut self, horizon: u64) {
         if let Some(unwinder) = &mut self.unwinder {
-            unwinder.end_round(horizon);
+            unwinder.end_round(horizon, Vec::new());
             self.write_unwound(Unwinder::next_to_come);
         }
     }

@@ -70,8 +70,8 @@ enum Brought {
     Records(Vec<u8>),
     /// The same, to go on as they are.
     RecordsInHaste(Vec<u8>),
-    /// The round is whole; all records have come from before this time.
-    EndOfRound(u64),
+    /// The round is whole; all records have come from before this time. Behind them comes what says so.
+    EndOfRound(u64, Vec<u8>),
 }
 
 /// What has come back.
@@ -102,7 +102,10 @@ impl Unwinder {
         };
         let sideband = counters.sideband.ids.clone();
         let of_made_code = usize::try_from(of_made_code.0).unwrap_or(usize::MAX);
-        let records = Records { samples, trailer, sideband, machine, clock, of_made_code };
+        Self::of(Records { samples, trailer, sideband, machine, clock, of_made_code }).map(Some)
+    }
+
+    fn of(records: Records) -> io::Result<Self> {
         let (to, brought) = channel();
         let (done, from) = channel();
         let ready = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -125,8 +128,10 @@ impl Unwinder {
                         let length = records.len();
                         ((rounds.pass(records), Vec::new()), length)
                     }
-                    Brought::EndOfRound(horizon) => {
-                        (rounds.end(horizon), std::mem::take(&mut held))
+                    Brought::EndOfRound(horizon, end) => {
+                        let (mut records, emptied) = rounds.end(horizon);
+                        records.extend(end);
+                        ((records, emptied), std::mem::take(&mut held))
                     }
                 };
                 let fared = rounds.take_fared();
@@ -140,7 +145,7 @@ impl Unwinder {
         let (waiting, to_come, taken, latest, fared) = (0, 0, 0, 0, Fared::default());
         let to = Some(to);
         let (spare, arrived, saw_deep) = (Vec::new(), VecDeque::new(), None);
-        Ok(Some(Self {
+        Ok(Self {
             to,
             from,
             ready,
@@ -153,7 +158,7 @@ impl Unwinder {
             spare,
             arrived,
             saw_deep,
-        }))
+        })
     }
 
     /// Readable once something has come back.
@@ -212,13 +217,13 @@ impl Unwinder {
         });
     }
 
-    /// The round is whole: all records have come from before this time.
-    pub fn end_round(&mut self, horizon: u64) {
-        self.send(Brought::EndOfRound(horizon));
+    /// The round is whole: all records have come from before this time. What says so to readers comes back behind them all.
+    pub fn end_round(&mut self, horizon: u64, end: Vec<u8>) {
+        self.send(Brought::EndOfRound(horizon, end));
     }
 
     fn send(&mut self, brought: Brought) {
-        let is_answered = matches!(brought, Brought::RecordsInHaste(_) | Brought::EndOfRound(_));
+        let is_answered = matches!(brought, Brought::RecordsInHaste(_) | Brought::EndOfRound(..));
         self.to_come += usize::from(is_answered);
         if let Some(to) = &self.to {
             // A thread that died is found out by whoever waits for it.
@@ -271,5 +276,26 @@ impl Unwinder {
             self.saw_deep = Some(Instant::now());
         }
         self.arrived.push_back(records);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stack_sample::tests::sample;
+    use super::*;
+
+    #[test]
+    fn a_round_is_finished_once_all_of_it_came_back_in_haste_or_not() {
+        let mut unwinder = Unwinder::of(rounds::tests::records()).expect("a thread");
+        let [walked, in_haste, end] = [10, 20, 30].map(|time| sample(0, time, &[0; 64], 64));
+        unwinder.push(&mut walked.clone());
+        unwinder.waiting = WAITING_MAX;
+        unwinder.push(&mut in_haste.clone());
+        unwinder.end_round(40, end.clone());
+        let mut came = Vec::new();
+        while let Some(records) = unwinder.next_to_come().expect("it lives") {
+            came.extend(records);
+        }
+        assert!(came == [in_haste, walked, end].concat());
     }
 }

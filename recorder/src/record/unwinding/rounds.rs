@@ -515,7 +515,7 @@ impl WalkedCode for Passage<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::os::unix::fs::MetadataExt;
 
     use perftab_perfdata::format::record::CONTEXT_USER;
@@ -526,15 +526,19 @@ mod tests {
 
     const BASE: u64 = 0x5000_0000_0000;
 
-    fn rounds() -> Rounds {
-        Rounds::new(Records {
+    pub fn records() -> Records {
+        Records {
             samples: StackSamples::new(BITS, None, REGISTERS, 64).expect("copies"),
             trailer: trailer(),
             sideband: vec![99],
             machine: UnwoundMachine::of(std::env::consts::ARCH).expect("a machine"),
             clock: Clock::now(),
             of_made_code: 16,
-        })
+        }
+    }
+
+    fn rounds() -> Rounds {
+        Rounds::new(records())
     }
 
     fn trailer() -> SampleIdTrailer {
