@@ -68,12 +68,7 @@ impl Container for Ar {
                     return Ok(Part::End);
                 }
                 Place::Member { left, .. } => {
-                    let taken = take(left, input);
-                    return Ok(if taken.is_empty() {
-                        Part::NeedsInput
-                    } else {
-                        Part::Bytes(taken)
-                    });
+                    return Ok(Part::of_bytes(take(left, input)));
                 }
                 Place::Padding { left: 0 } => self.place = Place::Header,
                 Place::Padding { left } => {

@@ -110,12 +110,7 @@ impl Container for Cpio {
                     return Ok(Part::End);
                 }
                 Place::File { left, .. } => {
-                    let taken = take(left, input);
-                    return Ok(if taken.is_empty() {
-                        Part::NeedsInput
-                    } else {
-                        Part::Bytes(taken)
-                    });
+                    return Ok(Part::of_bytes(take(left, input)));
                 }
                 Place::Skipped { left: 0 } => self.place = Place::Header,
                 Place::Skipped { left } => {

@@ -91,6 +91,13 @@ enum Part<'a> {
     End,
 }
 
+impl<'a> Part<'a> {
+    /// What was taken of a member that is not whole yet.
+    fn of_bytes(taken: &'a [u8]) -> Self {
+        if taken.is_empty() { Self::NeedsInput } else { Self::Bytes(taken) }
+    }
+}
+
 /// Takes the bytes of a container in order and gives its members one after the other.
 trait Container {
     /// The next part. Takes what it used off the front of `input`. Nothing follows on an error.

@@ -247,11 +247,7 @@ impl Container for Tar {
                     return Ok(Part::End);
                 }
                 Place::File { left, .. } => {
-                    let taken = take(left, input);
-                    if taken.is_empty() {
-                        return Ok(Part::NeedsInput);
-                    }
-                    return Ok(Part::Bytes(taken));
+                    return Ok(Part::of_bytes(take(left, input)));
                 }
                 &mut Place::SparseMap { rest, stored } => {
                     let length = match rest {
@@ -277,11 +273,7 @@ impl Container for Tar {
                         return Ok(Part::Bytes(take(left, &mut &ZEROS[..])));
                     }
                     Some(Run::Data(left)) => {
-                        let taken = take(left, input);
-                        if taken.is_empty() {
-                            return Ok(Part::NeedsInput);
-                        }
-                        return Ok(Part::Bytes(taken));
+                        return Ok(Part::of_bytes(take(left, input)));
                     }
                 },
                 Place::Skipped { left: 0 } => self.place = Place::Header,

@@ -207,11 +207,8 @@ impl Container for Zip {
                 Place::Stored { mut left } => {
                     let taken = take(&mut left, input);
                     self.place = Place::Stored { left };
-                    if taken.is_empty() {
-                        return Ok(Part::NeedsInput);
-                    }
                     self.crc.update(taken);
-                    return Ok(Part::Bytes(taken));
+                    return Ok(Part::of_bytes(taken));
                 }
                 Place::Deflated { left } => match self.inflate(left, input)? {
                     None => return Ok(Part::NeedsInput),
