@@ -19,7 +19,7 @@
 
 use std::fmt::Write;
 
-use perftab_names::{Inlining, Provenance, Symbols};
+use perftab_names::{Inlining, Provenance};
 use perftab_perfdata::decode::data_source::{DataSource, page_size_text};
 use perftab_perfdata::decode::event_format::EventFormat;
 use perftab_perfdata::decode::print_format::{FunctionAt, PrintFormat};
@@ -28,6 +28,8 @@ use perftab_perfdata::map::Map;
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::WatchedSample;
 use perftab_profile::{DsoKind, FrameId, Profile, PseudoFrame, StackId, Stacks};
+
+use crate::script_fields::Names;
 
 /// What is printed of samples that have it, if somebody asks; perf's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,29 +125,36 @@ impl Traces {
 /// Name of what has none.
 pub(crate) const UNKNOWN: &str = "[unknown]";
 
-/// Appends the block of a sample. `profile` and `symbols` are those of the whole recording, which
-/// has been read before: names may come from its end. `unwound` has the addresses of user space that its copy of the
-/// stack leads to, if it has one. `more` are lines that whoever asks has of the sample.
-pub fn write_sample(
-    (profile, symbols): (&Profile, &Symbols),
-    sample: &WatchedSample<'_>,
-    unwound: &[u64],
-    fields: &[Field],
-    (traces, function_at): (&mut Traces, &FunctionAt<'_>),
-    more: &str,
-    text: &mut String,
-) {
-    write_head(profile, sample, text);
+/// Addresses of a sample's call chain, those of user space as its copy of the stack has them.
+pub(crate) fn chain_of(sample: &WatchedSample<'_>, unwound: &[u64]) -> Vec<u64> {
     let mut addresses = sample.addresses();
     if !unwound.is_empty() {
         // The upper half is the kernel's.
         addresses.retain(|address| address >> 63 == 1);
         addresses.extend_from_slice(unwound);
     }
+    addresses
+}
+
+/// Appends the block of a sample. `names` are those of the whole recording, which
+/// has been read before: names may come from its end. `unwound` has the addresses of user space that its copy of the
+/// stack leads to, if it has one. `more` are lines that whoever asks has of the sample.
+pub fn write_sample(
+    names: &Names<'_>,
+    sample: &WatchedSample<'_>,
+    unwound: &[u64],
+    fields: &[Field],
+    traces: &mut Traces,
+    more: &str,
+    text: &mut String,
+) {
+    let profile = names.profile;
+    write_head(profile, sample, text);
+    let addresses = chain_of(sample, unwound);
     let mut frames = FramesOfWords::new(profile, sample, addresses.len());
     for address in addresses {
         let frame = frames.next();
-        write_frame(profile, symbols, (address, frame, frames.found), fields, text);
+        write_frame(names, (address, frame, frames.found), fields, text);
     }
     for field in fields {
         if let Some(value) = field.value(sample) {
@@ -157,7 +166,7 @@ pub fn write_sample(
     }
     let before = text.len();
     text.push_str("\ttrace ");
-    if traces.write(sample, function_at, text) {
+    if traces.write(sample, names.function_at, text) {
         text.push('\n');
     } else {
         text.truncate(before);
@@ -187,8 +196,7 @@ fn write_head(profile: &Profile, sample: &WatchedSample<'_>, text: &mut String) 
 
 /// A word of a call chain: its inlined levels first, as they are innermost.
 fn write_frame(
-    profile: &Profile,
-    symbols: &Symbols,
+    &Names { profile, symbols, .. }: &Names<'_>,
     (address, frame, found): (u64, Option<FrameId>, Found),
     fields: &[Field],
     text: &mut String,

@@ -11,7 +11,9 @@ use perftab_perfdata::text::printable;
 use perftab_profile::ingest::WatchedSample;
 use perftab_profile::{CallChains, DsoKind, FrameId, Profile};
 
-use crate::script::{Found, FramesOfWords, Traces, UNKNOWN, write_fields as write_raw_fields};
+use crate::script::{
+    Found, FramesOfWords, Traces, UNKNOWN, chain_of, write_fields as write_raw_fields,
+};
 
 /// A field; perf's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,12 +179,7 @@ pub fn write_fields(
         write_raw_fields(format, raw, text);
     }
     if has_frames {
-        let mut addresses = sample.addresses();
-        if !unwound.is_empty() {
-            // The upper half is the kernel's.
-            addresses.retain(|address| address >> 63 == 1);
-            addresses.extend_from_slice(unwound);
-        }
+        let addresses = chain_of(sample, unwound);
         let mut frames = FramesOfWords::new(profile, sample, addresses.len());
         text.push(if below { '\n' } else { ' ' });
         let shown = if below { layout.most_words } else { 1 };

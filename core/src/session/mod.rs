@@ -350,18 +350,21 @@ impl Session {
         sample: &WatchedSample<'_>,
         unwound: &[u64],
         fields: &[Field],
-        more: (&mut Traces, &str),
+        (traces, more): (&mut Traces, &str),
         text: &mut String,
     ) {
-        let (traces, more) = more;
-        let function_at = |address| self.kernel_function_at(sample.row, address);
-        let names = (&*self.profile, &*self.symbols);
-        script::write_sample(names, sample, unwound, fields, (traces, &function_at), more, text);
+        self.with_names(sample, |names| {
+            script::write_sample(names, sample, unwound, fields, traces, more, text);
+        });
     }
 
-    /// The function of the kernel at an address of a tracepoint's field.
-    fn kernel_function_at(&self, row: usize, address: u64) -> Option<(String, u64)> {
-        self.symbol_at(self.profile.mappings.find(MappedIn::Kernel, row, address)?)
+    /// Hands out what a sample's names come from.
+    fn with_names(&self, sample: &WatchedSample<'_>, write: impl FnOnce(&Names<'_>)) {
+        let kernel = |address| self.profile.mappings.find(MappedIn::Kernel, sample.row, address);
+        let function_at = |address| self.symbol_at(kernel(address)?);
+        let offset = |frame| Some(self.symbol_at(self.profile.frames.get(frame))?.1);
+        let (profile, symbols) = (&*self.profile, &self.symbols);
+        write(&Names { profile, symbols, offset: &offset, function_at: &function_at });
     }
 
     /// Appends a sample in another layout.
@@ -373,11 +376,9 @@ impl Session {
         traces: &mut Traces,
         text: &mut String,
     ) {
-        let function_at = |address| self.kernel_function_at(sample.row, address);
-        let offset = |frame| Some(self.symbol_at(self.profile.frames.get(frame))?.1);
-        let (profile, symbols) = (&*self.profile, &self.symbols);
-        let names = Names { profile, symbols, offset: &offset, function_at: &function_at };
-        script_fields::write_fields(&names, sample, unwound, layout, traces, text);
+        self.with_names(sample, |names| {
+            script_fields::write_fields(names, sample, unwound, layout, traces, text);
+        });
     }
 
     /// The function that a sample ended in; `None` if that has no name.
