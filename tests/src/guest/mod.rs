@@ -99,11 +99,6 @@ impl Guest {
         self.folder.join("out").join(name)
     }
 
-    /// A module with other names and another build-id, which replaces its namesake in `changes`.
-    pub fn rebuilt_module(&self) -> PathBuf {
-        self.folder.join("rebuilt.ko")
-    }
-
     /// A module as it lies in the guest's tree, packed or not.
     pub fn module_in_tree(&self, name: &str) -> PathBuf {
         let (_, packed, _) = TREE.iter().find(|(known, ..)| *known == name).expect("in the tree");

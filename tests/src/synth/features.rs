@@ -137,11 +137,6 @@ impl Recording {
         self.feature(18, payload.take())
     }
 
-    /// STAT 19: written by `perf stat record`.
-    pub fn stat_feature(&mut self) -> &mut Self {
-        self.feature(19, Vec::new())
-    }
-
     /// CACHE 20.
     pub fn cache(&mut self, levels: &[CacheLevel]) -> &mut Self {
         let mut payload = self.bytes();

@@ -193,18 +193,6 @@ impl<'a> Counters<'a> {
         self.words.bytes.len()
     }
 
-    /// Nanoseconds that the event was enabled.
-    pub fn time_enabled(&self) -> Option<u64> {
-        let has = self.format & read_format::TOTAL_TIME_ENABLED != 0;
-        has.then(|| self.words.get(1)).flatten()
-    }
-
-    /// Nanoseconds that the event was counting; less than enabled if it shared its counter.
-    pub fn time_running(&self) -> Option<u64> {
-        let has = self.format & read_format::TOTAL_TIME_RUNNING != 0;
-        has.then(|| self.words.get(times(self.format))).flatten()
-    }
-
     /// The values: one, or the group's, its leader first.
     pub fn iter(&self) -> impl Iterator<Item = Counter> + 'a {
         let Self { format, words } = *self;
@@ -266,18 +254,6 @@ mod tests {
         let two = [counter(7, Some(9), Some(0)), counter(8, Some(10), Some(3))];
         assert_eq!(counters(8 | 4 | 2 | 1 | 16, &[2, 50, 40, 7, 9, 0, 8, 10, 3]), two);
         assert_eq!(counters(8 | 1, &[0, 50]), []);
-    }
-
-    #[test]
-    fn times_of_counters() {
-        let bytes: Vec<u8> = [7u64, 50, 40].iter().flat_map(|word| word.to_le_bytes()).collect();
-        let times = |format| {
-            let counters = Counters::decode(format, &bytes, ByteOrder::Little).expect("it fits");
-            (counters.time_enabled(), counters.time_running())
-        };
-        assert_eq!(times(1 | 2), (Some(50), Some(40)));
-        assert_eq!(times(2), (None, Some(50)));
-        assert_eq!(times(0), (None, None));
     }
 
     #[test]

@@ -462,16 +462,6 @@ impl BranchFlags {
         ];
         NAMES.get(usize::from(self.branch_type())).copied().unwrap_or("")
     }
-
-    /// `PERF_BR_SPEC_*`: whether it was speculative.
-    pub fn speculation(self) -> u8 {
-        self.field(6) as u8
-    }
-
-    /// `PERF_BR_PRIV_*`: 1 user, 2 kernel, 3 hypervisor, 0 unknown.
-    pub fn privilege(self) -> u8 {
-        self.field(8) as u8
-    }
 }
 
 #[cfg(test)]
@@ -613,6 +603,5 @@ mod tests {
         assert!(flags.is_predicted() && !flags.is_mispredicted());
         assert!(!flags.is_in_transaction() && !flags.is_abort());
         assert_eq!((flags.cycles(), flags.branch_type()), (300, 19));
-        assert_eq!((flags.speculation(), flags.privilege()), (2, 1));
     }
 }

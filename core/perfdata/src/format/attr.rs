@@ -4,8 +4,6 @@
 
 /// Size of the attr's first version; what a size of zero means.
 pub const ATTR_SIZE_VER0: u32 = 64;
-/// Largest attr known here (version 9).
-pub const ATTR_SIZE_VER9: u32 = 144;
 
 /// Bits of `sample_type`: which fields a sample has.
 pub mod sample_type {
