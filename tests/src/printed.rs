@@ -40,8 +40,14 @@ pub fn head(line: &str) -> Option<PrintedSample> {
         word.split_once('/').is_some_and(|(pid, tid)| is_number(pid) && is_number(tid))
     };
     let task = words.iter().position(is_task)?;
-    let (&event, rest) = words[task + 1..].split_last()?;
-    let (&period, rest) = rest.split_last()?;
+    let rest = &words[task + 1..];
+    // Behind it stands what a tracepoint says.
+    let is_event = |word: &&str| {
+        word.strip_suffix(':').is_some_and(|name| name.contains(|it: char| it.is_alphabetic()))
+    };
+    let place = rest.iter().position(is_event)?;
+    let event = rest[place];
+    let (&period, rest) = rest[..place].split_last()?;
     let cpu = rest.iter().find(|word| word.starts_with('[')).unwrap_or(&"[-]");
     let time = rest.iter().find_map(|word| word.strip_suffix(':')).unwrap_or("-");
     Some(PrintedSample {

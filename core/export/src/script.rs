@@ -2,16 +2,15 @@
 //! call chain. Nothing is folded or left out; scripts read it.
 //!
 //! ```text
-//! comm pid/tid [cpu] seconds.nanoseconds: period event:
+//! comm pid/tid [cpu] seconds.nanoseconds: period event: what a tracepoint's print format says, or name=value …
 //!         address name (inlined)
 //!         address name (dso)
 //!         addr, data_src … and what they are, for each field that was asked for
 //!         branches from/to/predicted/transaction/abort/cycles …
-//!         trace what a tracepoint's print format says
-//!         fields name=value …
 //!         raw bytes in hex, if nothing says what their fields are
 //! ```
 //!
+//! What a tracepoint says stands where perf has it: programs that read `perf script` take lines below for a call chain.
 //! Lines after the first begin with a tab; an empty line ends the block. What was not recorded is
 //! `-` (cpu, time) or -1 (pid, tid). Addresses are hex, as the kernel wrote them: those of callers
 //! are return addresses, while their names are looked up one byte earlier, where the call is. `[guessed]` stands before
@@ -44,6 +43,8 @@ pub enum Field {
     PhysAddr,
     /// Size of the page of data.
     DataPageSize,
+    /// What a tracepoint's fields hold, `name=value` each.
+    Fields,
     /// Below each frame, the line of source that it is at, where that is known.
     Srcline(SourcePath),
 }
@@ -59,12 +60,13 @@ pub enum SourcePath {
 
 impl Field {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Addr,
         Self::DataSrc,
         Self::Weight,
         Self::PhysAddr,
         Self::DataPageSize,
+        Self::Fields,
         Self::Srcline(SourcePath::Name),
     ];
 
@@ -76,6 +78,7 @@ impl Field {
             Self::Weight => "weight",
             Self::PhysAddr => "phys_addr",
             Self::DataPageSize => "data_page_size",
+            Self::Fields => "fields",
             Self::Srcline(_) => "srcline",
         }
     }
@@ -92,6 +95,11 @@ impl Field {
             Self::Weight => tail.weight.map(|weight| weight.cost().to_string()),
             Self::PhysAddr => tail.physical_address.map(hex),
             Self::DataPageSize => tail.data_page_size.map(page_size_text),
+            Self::Fields => {
+                let mut text = String::new();
+                write_fields(sample.format?, tail.raw?, &mut text);
+                Some(text.trim_start().to_owned())
+            }
             Self::Srcline(_) => None,
         }
     }
@@ -105,20 +113,19 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Appends it; `false` if the sample has none that can be read.
+    /// Appends it, or where that cannot be read the fields behind a blank, as perf does.
     pub(crate) fn write(
         &mut self,
         sample: &WatchedSample<'_>,
         function_at: &FunctionAt<'_>,
         text: &mut String,
-    ) -> bool {
-        let (Some(raw), Some(format)) = (sample.tail.raw, sample.format) else { return false };
+    ) {
+        let (Some(raw), Some(format)) = (sample.tail.raw, sample.format) else { return };
         let known = self.formats.entry(format.id).or_insert_with(|| PrintFormat::of(format));
         match known {
             Some(known) => known.write(raw, function_at, text),
-            None => return false,
+            None => write_fields(format, raw, text),
         }
-        true
     }
 }
 
@@ -150,6 +157,11 @@ pub fn write_sample(
 ) {
     let profile = names.profile;
     write_head(profile, sample, text);
+    if sample.format.is_some() && sample.tail.raw.is_some() {
+        text.push(' ');
+        traces.write(sample, names.function_at, text);
+    }
+    text.push('\n');
     let addresses = chain_of(sample, unwound);
     let mut frames = FramesOfWords::new(profile, sample, addresses.len());
     for address in addresses {
@@ -163,13 +175,6 @@ pub fn write_sample(
     }
     if let Some(branches) = sample.tail.branches.filter(|branches| !branches.is_empty()) {
         write_branches(&branches, text);
-    }
-    let before = text.len();
-    text.push_str("\ttrace ");
-    if traces.write(sample, names.function_at, text) {
-        text.push('\n');
-    } else {
-        text.truncate(before);
     }
     write_raw(sample, text);
     text.push_str(more);
@@ -191,7 +196,7 @@ fn write_head(profile: &Profile, sample: &WatchedSample<'_>, text: &mut String) 
     };
     let event = profile.events.get(sample.event.index());
     let event = printable(event.map_or("", |event| event.name.as_str()));
-    let _ = writeln!(text, "{} {event}:", sample.weight);
+    let _ = write!(text, "{} {event}:", sample.weight);
 }
 
 /// A word of a call chain: its inlined levels first, as they are innermost.
@@ -258,21 +263,16 @@ pub fn write_flags(flags: BranchFlags, text: &mut String) {
 }
 
 fn write_raw(sample: &WatchedSample<'_>, text: &mut String) {
-    let Some(raw) = sample.tail.raw else { return };
-    if let Some(format) = sample.format {
-        text.push_str("\tfields");
-        write_fields(format, raw, text);
-    } else {
-        text.push_str("\traw ");
-        for byte in raw {
-            let _ = write!(text, "{byte:02x}");
-        }
+    let Some(raw) = sample.tail.raw.filter(|_| sample.format.is_none()) else { return };
+    text.push_str("\traw ");
+    for byte in raw {
+        let _ = write!(text, "{byte:02x}");
     }
     text.push('\n');
 }
 
 /// Each field of a tracepoint and its value, behind a blank.
-pub(crate) fn write_fields(format: &EventFormat, raw: &[u8], text: &mut String) {
+fn write_fields(format: &EventFormat, raw: &[u8], text: &mut String) {
     for field in format.own_fields() {
         if let Some(value) = field.read(raw) {
             let _ = write!(text, " {}={}", printable(&field.name), printable(&value.to_string()));

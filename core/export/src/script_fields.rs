@@ -11,9 +11,7 @@ use perftab_perfdata::text::printable;
 use perftab_profile::ingest::WatchedSample;
 use perftab_profile::{CallChains, DsoKind, FrameId, Profile};
 
-use crate::script::{
-    Found, FramesOfWords, Traces, UNKNOWN, chain_of, write_fields as write_raw_fields,
-};
+use crate::script::{Found, FramesOfWords, Traces, UNKNOWN, chain_of};
 
 /// A field; perf's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,12 +169,8 @@ pub fn write_fields(
         && (below || !layout.is_usual_of_tracepoint(sample));
     let below = below && has_frames;
     write_head(profile, sample, layout, below, text);
-    if layout.has(Column::Trace)
-        && !traces.write(sample, names.function_at, text)
-        && let (Some(raw), Some(format)) = (sample.tail.raw, sample.format)
-    {
-        // perf, too, has fields then.
-        write_raw_fields(format, raw, text);
+    if layout.has(Column::Trace) {
+        traces.write(sample, names.function_at, text);
     }
     if has_frames {
         let addresses = chain_of(sample, unwound);

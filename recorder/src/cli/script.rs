@@ -135,12 +135,11 @@ impl ScriptField {
 /// What a block looks like.
 const SCRIPT_OUTPUT: &str = "\
 Output: one block per sample, followed by an empty line
-  comm pid/tid [cpu] seconds.nanoseconds: period event:
+  comm pid/tid [cpu] seconds.nanoseconds: period event: trace, as in perf, of a tracepoint
           address function (dso)       innermost first; addresses as recorded
     file:line                          with -F +srcline, where it is known
           field value                  for each of -F
           branches from/to/M|P|-/X|-/A|-/cycles ...   newest first
-          trace as in perf, and fields name=value ...    of a tracepoint
           brstack from/to/M|P|-/X|-/A|-/cycles/TYPE ...
           brstacksym function+offset/function+offset/...
           brstackinsn, then lines: function+offset: and, oldest branch first,

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use perf_event_open_sys::bindings as kernel;
-use perftab_core::Traces;
 use perftab_core::session::{Opening, Session, StackDumps, WatchedSample};
+use perftab_core::{Field as ScriptField, Traces};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::error::WarningKind;
 use perftab_profile::MappingsKept;
@@ -35,6 +35,10 @@ fn session(recording: &Recording) -> Session {
 
 /// What a second reading shows, as text.
 fn script(recording: &Recording) -> String {
+    script_with(recording, &[])
+}
+
+fn script_with(recording: &Recording, fields: &'static [ScriptField]) -> String {
     let session = session(recording);
     let text = Rc::new(RefCell::new(String::new()));
     let file = recording.file();
@@ -45,7 +49,7 @@ fn script(recording: &Recording) -> String {
         StackDumps::LeftOut,
         Box::new(move |sample: &WatchedSample<'_>| {
             let more = (&mut traces, "");
-            session.write_sample(sample, &[], &[], more, &mut shown.borrow_mut());
+            session.write_sample(sample, &[], fields, more, &mut shown.borrow_mut());
         }),
     );
     while let Some(wanted) = replay.wants() {
@@ -436,12 +440,14 @@ fn a_script_has_branches_and_fields() {
         let regs_user = Some(Regs { abi: 2, values: vec![1, 2] });
         let shown = Sample { raw: raw.clone(), branches, regs_user, ..sample(1_000_000_010, 0) };
         recording.sample(0, &shown);
-        let head = "seven 7/7 [000] 1.000000010: 1 test:happened:\n\
-                    \t            1010 [unknown] (/opt/seven)\n";
+        let head = "seven 7/7 [000] 1.000000010: 1 test:happened:";
+        let stack = "\t            1010 [unknown] (/opt/seven)\n";
         let branches = "\tbranches 0x1100/0x1200/P/-/-/300 0x1300/0x10f0/M/X/A/0\n";
-        // Its print format names the thread alone.
-        let fields = "\ttrace 7\n\tfields reason=-3 name=abc\n\n";
-        assert_eq!(script(&recording), [head, branches, fields].concat());
+        // Its print format names the thread alone. Below the first line it would be taken for a call.
+        assert_eq!(script(&recording), [head, " 7\n", stack, branches, "\n"].concat());
+        let added = script_with(&recording, &[ScriptField::Fields]);
+        let fields = "\tfields reason=-3 name=abc\n";
+        assert_eq!(added, [head, " 7\n", stack, fields, branches, "\n"].concat());
 
         recording.features.clear();
         let bytes: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -488,7 +488,7 @@ fn tracepoints_have_the_fields_that_perf_records() {
     assert!(said.contains(&umask) && said.last() == Some(&exit), "{said:?}");
     assert!(!said.iter().any(|line| line.contains("mask: 0x00000002")), "{said:?}");
     let by_us = |file| {
-        let said = fields(Command::new(perftab_binary()).arg("script"), file);
+        let said = fields(Command::new(perftab_binary()).args(["script", "-F", "+fields"]), file);
         said.into_iter().filter(|line| line.starts_with("fields ")).collect::<Vec<_>>()
     };
     assert_eq!(by_us(ours).len(), said.len());
