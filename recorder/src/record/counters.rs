@@ -112,7 +112,7 @@ impl Counters {
                 ),
             }
         }
-        let mut specs = permitted(plan, specs, level, &mut notices)?;
+        let Permitted { mut specs, kept } = permitted(plan, specs, level, &mut notices)?;
         check_groups(plan, &mut specs, level)?;
         if matches!(plan.target, Target::Command | Target::Processes(_))
             && specs.iter().any(|spec| spec.grouping.reads_values())
@@ -138,6 +138,7 @@ impl Counters {
             processes: Vec::new(),
         };
         counters.open_target(plan, command)?;
+        drop(kept);
         Ok(counters)
     }
 
@@ -458,6 +459,10 @@ fn tried(spec: &EventSpec) -> EventSpec {
 }
 
 fn is_supported(plan: &Plan, spec: &EventSpec) -> bool {
+    // Its number in tracefs says so, and `permitted` tries it.
+    if spec.tracepoint.is_some() {
+        return true;
+    }
     let spec = tried(spec);
     let attr = attr(plan, &[], &spec, KernelLevel::Oldest, Role::SamplingOnly);
     match sys::open_event(&attr, Scope::Own) {
@@ -493,14 +498,23 @@ fn probe_level(plan: &Plan, asked: &EventSpec) -> Result<KernelLevel> {
     Err(anyhow!("this machine does not sample {} ({reason}); perf stat may count it", asked.name))
 }
 
-/// The events as they may be counted: user space only where the kernel's part is not permitted.
+/// What may be counted.
+struct Permitted {
+    /// The events: user space only where the kernel's part is not permitted.
+    specs: Vec<EventSpec>,
+    /// Tracepoints as they were tried, to be closed once others have them open. Whoever closes a tracepoint last waits
+    /// until no CPU is in it, 40 ms each: `syscalls:sys_enter_*` began after 27 s.
+    kept: Vec<OwnedFd>,
+}
+
+/// Finds it by trying.
 fn permitted(
     plan: &Plan,
     specs: Vec<EventSpec>,
     level: KernelLevel,
     notices: &mut Vec<String>,
-) -> Result<Vec<EventSpec>> {
-    let mut permitted = Vec::new();
+) -> Result<Permitted> {
+    let (mut permitted, mut kept) = (Vec::new(), Vec::new());
     for spec in specs {
         let open = |spec: &EventSpec| {
             let alone = std::slice::from_ref(spec);
@@ -508,7 +522,10 @@ fn permitted(
             sys::open_event(&attr, Scope::Own)
         };
         match open(&spec) {
-            Ok(_) => permitted.push(spec),
+            Ok(fd) => {
+                kept.extend(spec.tracepoint.is_some().then_some(fd));
+                permitted.push(spec);
+            }
             // In user space only, it would see nothing.
             Err(error) if is_refused(&error) && spec.is_of_the_kernel() => match spec.tracepoint {
                 Some(_) => bail!(explain::paranoid("tracepoints", -1)),
@@ -542,7 +559,7 @@ fn permitted(
             }
         }
     }
-    Ok(permitted)
+    Ok(Permitted { specs: permitted, kept })
 }
 
 /// Opens each group on our own thread, so that what cannot count together is known. Weak groups are

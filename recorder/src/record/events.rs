@@ -258,6 +258,11 @@ impl EventSpec {
         self.tracepoint.is_some() || self.code.event_type == event_type::BREAKPOINT && is_high
     }
 
+    /// Whether neither -F nor -c says how often it is sampled.
+    pub fn is_sampled_each_time(&self) -> bool {
+        self.sampled == Sampled::EachTime
+    }
+
     /// When it is sampled, if others are at `rate`.
     pub fn rate(&self, rate: Rate) -> Rate {
         match self.sampled {

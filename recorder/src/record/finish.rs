@@ -103,7 +103,7 @@ impl Session {
             parts.remove_oldest();
         }
         warn_of_replaced(&tally, &changed, &identified);
-        warn(&tally, kernel.as_ref(), lost, counters.ring_bytes);
+        warn(&tally, kernel.as_ref(), lost, &counters);
         if skipped > 0 {
             notice(format_args!(
                 "{} keep copies of their stacks, as there was no time to walk these; readers do, \
@@ -323,7 +323,7 @@ impl Session {
     pub fn end(mut self) {
         self.write_late_losses();
         let lost = self.part.tally.lost();
-        warn(&self.part.tally, self.kernel.as_ref(), lost, self.counters.ring_bytes);
+        warn(&self.part.tally, self.kernel.as_ref(), lost, &self.counters);
     }
 }
 
@@ -364,7 +364,12 @@ fn warn_of_replaced(tally: &Tally, changed: &BTreeSet<Vec<u8>>, files: &Identifi
 }
 
 /// What the user should know of the recording and can do about it.
-fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, ring_bytes: usize) {
+fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, counters: &Counters) {
+    let fewer = match counters.events.iter().all(|event| event.spec.is_sampled_each_time()) {
+        // Tracepoints, of which -F would choose some.
+        true => "sample one in N with -c N, or leave some out with --filter",
+        false => "use a lower -F",
+    };
     for name in kernel.into_iter().flat_map(|kernel| kernel.modules.missed()) {
         notice(format_args!(
             "module {} was unloaded before it could be read: its frames have no names",
@@ -387,14 +392,14 @@ fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, ring_bytes: us
     if lost > 0 {
         let share = output::percent(lost as f64, (lost + tally.samples) as f64);
         notice(format_args!(
-            "{} lost ({share}): use a lower -F, or larger buffers with -m {}K",
+            "{} lost ({share}): {fewer}, or use larger buffers with -m {}K",
             output::counted(lost, "sample", "samples"),
-            4 * ring_bytes / 1024,
+            4 * counters.ring_bytes / 1024,
         ));
     }
     if tally.throttled > 0 {
         notice(format_args!(
-            "the kernel throttled sampling {}; use a lower -F",
+            "the kernel throttled sampling {}; {fewer}",
             output::counted(tally.throttled, "time", "times")
         ));
     }
