@@ -43,6 +43,8 @@ use crate::record::RecordArgs;
 
 use crate::debuginfod_client::is_http;
 use crate::late_ids::ThisMachine;
+use crate::live_pipe::brings_recording;
+use crate::recording::USUAL_NAME;
 
 /// Records Linux profiles as standard perf.data and opens them in a browser tab.
 #[derive(Debug, Parser)]
@@ -181,9 +183,9 @@ pub struct VersionArgs {
 /// What to read.
 #[derive(Debug, Clone, Args)]
 pub struct InputArgs {
-    /// A recording, a saved page or a link; - is standard input
-    #[arg(value_name = "FILE", default_value = "perf.data", hide_default_value = false)]
-    file: PathBuf,
+    /// A recording, page or link; - is standard input [default: a pipe, else perf.data]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
     /// The same, as in perf.
     #[arg(short = 'i', long, value_name = "FILE", conflicts_with = "file", hide = true)]
     input: Option<PathBuf>,
@@ -192,12 +194,17 @@ pub struct InputArgs {
 impl InputArgs {
     /// For commands that read the name of a recording in another way.
     pub fn of(file: PathBuf) -> Self {
-        Self { file, input: None }
+        Self { file: Some(file), input: None }
     }
 
     /// Its name.
     pub fn path(&self) -> &Path {
-        self.input.as_ref().unwrap_or(&self.file)
+        let usual = Path::new(USUAL_NAME);
+        match self.input.as_ref().or(self.file.as_ref()) {
+            Some(named) => named,
+            None if brings_recording(usual) => Path::new("-"),
+            None => usual,
+        }
     }
 }
 

@@ -1,10 +1,46 @@
-//! Who writes the pipe that standard input is.
+//! The pipe that standard input may be: whether a recording comes from it, and who writes it.
 
 use std::fs;
+use std::io;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::FileType;
+
 use crate::images::code_of_processes::started;
+use crate::output::notice;
+
+/// How long a pipe may stay empty where there is a file to read instead.
+const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// Whether a recording comes from standard input where none is named, as in `perf record -o - | perf report`.
+///
+/// Commands of ssh and of services have a pipe, too, that nobody writes and nobody closes; perf waits for it.
+pub fn brings_recording(usual: &Path) -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        let input = io::stdin();
+        let of_mode = |stat: rustix::fs::Stat| FileType::from_raw_mode(stat.st_mode);
+        if !rustix::fs::fstat(&input).is_ok_and(|stat| of_mode(stat) == FileType::Fifo) {
+            return false;
+        }
+        let mut polled = [PollFd::new(&input, PollFlags::IN)];
+        let limit = usual.exists().then_some(&PATIENCE);
+        let mut ready = poll(&mut polled, limit);
+        if ready == Ok(0) && recorder_started().is_some() {
+            ready = poll(&mut polled, None);
+        }
+        if ready == Ok(0) {
+            notice(format_args!(
+                "nothing has come through the pipe that standard input is: reading {}; - waits for the pipe",
+                usual.display()
+            ));
+        }
+        polled[0].revents().contains(PollFlags::IN)
+    })
+}
 
 /// When the `perf record` was started that is at the other end of standard input now: its recording was begun after that.
 /// `None` where somebody else writes, who may have it from anywhere, or where this user may not know.

@@ -58,9 +58,13 @@ impl RecordedProgram {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(perftab_binary());
+        let mut command = self.in_folder(Command::new(perftab_binary()));
+        command.args(arguments);
         command
-            .args(arguments)
+    }
+
+    fn in_folder(&self, mut command: Command) -> Command {
+        command
             .env("HOME", &*self.folder)
             .env_remove("XDG_CACHE_HOME")
             .env_remove("DEBUGINFOD_CACHE_PATH")
@@ -313,6 +317,14 @@ fn a_recording_is_read_from_standard_input() {
     let named = recorded.perftab(&["report", "--json", "perf.data"]);
     assert_eq!(piped.status.code(), Some(0), "{}", text(&piped.stderr));
     assert_eq!(text(&piped.stdout), text(&named.stdout));
+    // Where none is named, that of a pipe is read, as in perf, and not the one in the folder; but for pipes that bring none.
+    fs::create_dir(recorded.folder.join("sub")).expect("a folder");
+    fs::write(recorded.folder.join("sub/perf.data"), b"another").expect("a file");
+    for line in ["cat perf.data | (cd sub && \"$0\" report --json)", ": | \"$0\" report --json"] {
+        let mut shell = recorded.in_folder(Command::new("sh"));
+        let piped = shell.args(["-c", line]).arg(perftab_binary()).ended().expect("it runs");
+        assert_eq!(text(&piped.stdout), text(&named.stdout), "{line}: {}", text(&piped.stderr));
+    }
 
     // What perf writes into a pipe is named as what it writes into a file, by every verb.
     let pipe = recorded.folder.join("pipe.data");
