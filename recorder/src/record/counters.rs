@@ -622,6 +622,7 @@ fn threads_of(pids: &[i32]) -> Result<Vec<i32>> {
         let tasks = match fs::read_dir(format!("/proc/{pid}/task")) {
             Ok(tasks) => tasks,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                explain::unless_hidden(*pid)?;
                 ended.push(pid.to_string());
                 continue;
             }
@@ -643,6 +644,7 @@ fn threads_of(pids: &[i32]) -> Result<Vec<i32>> {
 fn existing_threads(tids: &[i32]) -> Result<Vec<i32>> {
     for tid in tids {
         if !fs::exists(format!("/proc/{tid}")).unwrap_or(false) {
+            explain::unless_hidden(*tid)?;
             bail!("there is no thread {tid}");
         }
     }

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 
 use anyhow::{Error, anyhow};
 use rustix::io::Errno;
+use rustix::process::Pid;
 
 use super::events::EventSpec;
 use super::host::{self, sysctl_number};
@@ -47,6 +48,17 @@ pub fn refused(error: &io::Error, plan: &Plan, scope: Scope<'_>) -> Error {
              CAP_SYS_PTRACE"
         ),
         _ => anyhow!(paranoid("this", 2)),
+    }
+}
+
+/// An error if a process or thread that is not in `/proc` runs all the same.
+pub fn unless_hidden(id: i32) -> anyhow::Result<()> {
+    let found = Pid::from_raw(id).map(rustix::process::test_kill_process);
+    match found {
+        Some(Ok(()) | Err(Errno::PERM)) => Err(anyhow!(
+            "process {id} is not in /proc, which shows users their own processes alone (hidepid): record as root"
+        )),
+        _ => Ok(()),
     }
 }
 

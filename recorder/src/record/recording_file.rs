@@ -121,7 +121,13 @@ impl RecordingFile {
         keep_old(path)?;
         let mut file = output::create(path, Readers::Owner)?;
         let (header, head) = head(events);
-        file.write_all(&head).with_context(|| format!("{} cannot be written", path.display()))?;
+        if let Err(error) = file.write_all(&head) {
+            // An empty file would be taken for a recording, and a later one for its successor.
+            if file.metadata().is_ok_and(|meta| meta.is_file()) {
+                let _ = fs::remove_file(path);
+            }
+            return Err(error).with_context(|| format!("{} cannot be written", path.display()));
+        }
         let end = header.data.offset;
         let (kind, allocated) = match file.metadata() {
             Ok(meta) if meta.is_file() => (OutputKind::File, Some(end)),

@@ -14,10 +14,10 @@ pub struct TargetArgs {
     #[arg(short, long)]
     pub all_cpus: bool,
     /// Running processes
-    #[arg(short, long, value_name = "PID", value_delimiter = ',', conflicts_with = "tid")]
+    #[arg(short, long, value_name = "PID", value_delimiter = ',', value_parser = id, conflicts_with = "tid")]
     pub pid: Vec<i32>,
     /// Running threads, without the threads they start
-    #[arg(short, long, value_name = "TID", value_delimiter = ',')]
+    #[arg(short, long, value_name = "TID", value_delimiter = ',', value_parser = id)]
     pub tid: Vec<i32>,
     /// Running processes of this user
     #[arg(short = 'u', long, value_name = "USER", conflicts_with = "cgroup")]
@@ -63,9 +63,6 @@ impl Target {
 impl TargetArgs {
     /// What they name, if anything; `online` are the CPUs that there are.
     pub fn target(&self, online: &[u32]) -> Result<Option<Target>> {
-        if let Some(id) = self.pid.iter().chain(&self.tid).find(|id| **id <= 0) {
-            bail!("{id} is not a process id");
-        }
         if !self.pid.is_empty() {
             return Ok(Some(Target::Processes(self.pid.clone())));
         }
@@ -107,6 +104,16 @@ impl TargetArgs {
     }
 }
 
+/// The number of a process or thread. In `-p $(pidof NAME)` it may be missing, or several may stand behind each other.
+fn id(text: &str) -> Result<i32, String> {
+    let number = text.trim().parse().ok().filter(|id| *id > 0);
+    number.ok_or_else(|| {
+        "not the number of a process or thread; pgrep -d, NAME prints those of a name as they are written here (1,2), and \
+         nothing where none runs"
+            .to_owned()
+    })
+}
+
 fn chosen_cpus(list: &str, online: &[u32]) -> Result<Vec<u32>> {
     let cpus = host::parse_cpu_list(list).with_context(|| format!("-C {list}"))?;
     match cpus.iter().find(|cpu| !online.contains(cpu)) {
@@ -125,6 +132,17 @@ mod tests {
     struct Line {
         #[command(flatten)]
         target: TargetArgs,
+    }
+
+    /// `-p $(pidof NAME)`, where none or several run.
+    #[test]
+    fn what_is_no_number_of_a_process_is_answered_with_how_to_write_it() {
+        let read = |ids: &str| Line::try_parse_from(["record", "-p", ids]).map(|it| it.target.pid);
+        assert_eq!(read("7, 8").expect("two"), [7, 8]);
+        for wrong in ["", "7 8", "sleep", "0", "7,"] {
+            let said = read(wrong).expect_err(wrong).to_string();
+            assert!(said.contains("pgrep -d, NAME"), "{said}");
+        }
     }
 
     #[test]

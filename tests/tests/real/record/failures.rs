@@ -1,6 +1,7 @@
 //! What goes wrong is said in one line with the remedy, and what was recorded is kept.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -255,6 +256,11 @@ fn a_full_disk_leaves_a_complete_file() {
         assert!(warnings.iter().all(|it| it.kind != WarningKind::Unfinished), "{warnings:?}");
         fs::remove_file(&recorder.file).unwrap();
     }
+    // Nothing of a recording that was not even begun: perf leaves an empty file.
+    let mut fill = fs::File::create(folder.join("fill")).unwrap();
+    while fill.write_all(&[1; 4096]).is_ok() {}
+    recorder.run(&["--", "true"]).failed_with(1, &["cannot be written: No space left"]);
+    assert!(!recorder.file.exists());
 }
 
 #[test]

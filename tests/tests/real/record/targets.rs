@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -41,6 +42,33 @@ fn a_command_is_recorded_from_its_exec_with_what_it_starts() {
     processes.dedup();
     assert_eq!(processes.len(), 2, "{processes:?}");
     assert!(!script.contains("perftab"), "the recorder recorded itself");
+}
+
+/// Not that it has ended.
+#[test]
+fn a_process_that_proc_hides_is_said_to_be_hidden() {
+    let test = "a_process_that_proc_hides_is_said_to_be_hidden";
+    if !is_root(test) || !is_installed(test, "unshare") || !is_installed(test, "setpriv") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let binary = recorder.folder.join("perftab");
+    perftab_tests::program::copy(&perftab_binary(), &binary);
+    fs::set_permissions(&*recorder.folder, fs::Permissions::from_mode(0o777)).unwrap();
+    let line = "mount -t proc -o hidepid=2 proc /proc || exit 9; \
+                for option in -p -t; do \
+                    setpriv --reuid=65534 --regid=65534 --clear-groups ./perftab record $option 1 -- true; \
+                done";
+    let mut hiding = Command::new("unshare");
+    hiding.args(["-m", "sh", "-c", line]).current_dir(&*recorder.folder);
+    let output = hiding.ended().expect("unshare runs");
+    if output.status.code() == Some(9) {
+        println!("SKIPPED: {test}: mounting /proc is not permitted");
+        return;
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("process 1 is not in /proc").count(), 2, "{said}");
+    assert!(said.contains("record as root"), "{said}");
 }
 
 #[test]
