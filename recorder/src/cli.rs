@@ -74,6 +74,11 @@ impl Cli {
     /// Reads the arguments; help and what is wrong with them end the process.
     pub fn of_arguments() -> Self {
         let arguments = perf_options::arguments(std::env::args_os());
+        let is_there = |name: &str| Path::new(name).exists();
+        if let Some(answer) = perf_options::script_answer(&arguments, is_there) {
+            crate::output::notice(answer);
+            std::process::exit(2);
+        }
         let parsed = Self::whole_command().try_get_matches_from(arguments).and_then(|matches| {
             if perf_options::is_quiet(&matches) {
                 crate::output::be_quiet();

@@ -26,7 +26,7 @@ pub struct AnnotateArgs {
     #[arg(short = 'S', long, conflicts_with_all = ["asm", "json"])]
     pub source: bool,
     /// Print instructions alone
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, alias = "no-source", conflicts_with = "json")]
     pub asm: bool,
     /// Print JSON
     #[arg(long)]

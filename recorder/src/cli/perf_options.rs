@@ -47,15 +47,23 @@ const COMMANDS: &[Options] = &[
             ("-r --realtime", "begin it with chrt -f PRIORITY, or nice -n -20"),
             ("--switch-events", "--off-cpu records context switches"),
             ("--group", "write -e '{EVENT,EVENT}'"),
+            (
+                "--per-thread",
+                "-p and -t record threads on whichever CPU they run; leave the option out",
+            ),
+            (
+                "--timestamp-filename",
+                "write -o perf.data.$(date +%Y%m%d%H%M%S), or use --switch-output",
+            ),
         ],
         others: "-I --intr-regs -n --no-samples -S --snapshot -s \
                  --stat --affinity --aio --all-cgroups --aux-sample \
                  --clang-opt --clang-path --debuginfod \
                  --mmap-flush --namespaces \
                  --no-bpf-event --off-cpu-thresh \
-                 --per-thread --setup-filter \
+                 --setup-filter \
                  --switch-output-event --synth \
-                 --threads --timestamp-filename \
+                 --threads \
                  --user-regs --vmlinux --latency",
         instead: "use perf record with it: perftab opens what it writes",
     },
@@ -220,9 +228,15 @@ pub fn is_quiet(matches: &ArgMatches) -> bool {
 }
 
 /// The arguments, where perf reads them in another way than clap: `help VERB`, `record -z6`, and `report -g` whose
-/// value may be left out before the name of a recording; `-v`.
+/// value may be left out before the name of a recording; `-v`; `--no-pager`, `report --no-call-graph`.
 pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = given.collect();
+    if arguments.get(1).is_some_and(|option| option == "--no-pager") {
+        arguments.remove(1);
+        if arguments.get(1).is_some_and(|verb| verb == "annotate") {
+            arguments.insert(2, "--stdio".into());
+        }
+    }
     if arguments.len() == 2 && arguments[1] == "-v" {
         arguments[1] = "version".into();
     }
@@ -235,6 +249,9 @@ pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
     }
     if arguments.get(1).is_some_and(|verb| verb == "report") {
         for place in 2..arguments.len() {
+            if arguments[place] == "--no-call-graph" {
+                arguments[place] = "--call-graph=none".into();
+            }
             let is_call_graph = arguments[place] == "-g" || arguments[place] == "--call-graph";
             let value = arguments.get(place + 1).and_then(|value| value.to_str());
             // These are said to be elsewhere.
@@ -248,6 +265,20 @@ pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
         }
     }
     arguments
+}
+
+/// What to say of `script NAME …`, which in perf runs a script: `script flamegraph -a sleep 60`, `script report stackcollapse`.
+pub fn script_answer(arguments: &[OsString], is_there: impl Fn(&str) -> bool) -> Option<String> {
+    let [_, verb, name, ..] = arguments else { return None };
+    let name = name.to_str().filter(|_| verb == "script")?;
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let is_script = !name.starts_with('-') && name.chars().all(is_name) && !is_there(name);
+    is_script.then(|| {
+        format!(
+            "there is no recording {name}, and perftab runs no scripts; perf script does, and reads its recordings; \
+             perftab export --to svg makes a flame graph, --to collapsed a line of each stack"
+        )
+    })
 }
 
 /// `-z6` as `-z=6`, but where it is of the command that is recorded.
@@ -422,6 +453,21 @@ mod tests {
     }
 
     #[test]
+    fn scripts_of_perf_are_told_from_recordings() {
+        let said = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            script_answer(&words, |name| name == "recording")
+        };
+        for line in ["flamegraph -a -F 99 sleep 60", "report stackcollapse", "syscall-counts"] {
+            let said = said(&format!("perftab script {line}")).expect(line);
+            assert!(said.contains("perftab runs no scripts; perf script does"), "{said}");
+        }
+        for line in ["script perf.data", "script recording", "script -F ip", "script", "report x"] {
+            assert_eq!(said(&format!("perftab {line}")), None, "{line}");
+        }
+    }
+
+    #[test]
     fn force_is_not_taken_for_names_of_another_build() {
         for command in ["info", "export", "share", "report"] {
             let line = ["perftab", command, "--force", "--to", "svg", "perf.data"];
@@ -445,12 +491,15 @@ mod tests {
         assert_eq!(read("perftab help report"), "perftab report --help");
         assert_eq!(read("perftab help"), "perftab --help");
         assert_eq!(read("perftab -v"), "perftab version");
+        assert_eq!(read("perftab --no-pager report --stdio"), "perftab report --stdio");
+        assert_eq!(read("perftab --no-pager annotate main"), "perftab annotate --stdio main");
         for (given, meant) in [
             ("-g", "--call-graph=graph"),
             ("-g perf.data", "--call-graph=graph perf.data"),
             ("-g caller perf.data", "-g caller perf.data"),
             ("-g graph,0.5,callee", "-g graph,0.5,callee"),
             ("-g --stdio", "--call-graph=graph --stdio"),
+            ("--no-children --no-call-graph", "--no-children --call-graph=none"),
         ] {
             assert_eq!(read(&format!("perftab report {given}")), format!("perftab report {meant}"));
         }

@@ -17,7 +17,11 @@ const VERBS: &[(&str, &str)] = &[
     ("daemon", "start perftab record -a --duration TIME from systemd or cron"),
     ("data", "perftab export writes recordings in other formats"),
     ("ftrace", "use perf ftrace; perftab record -g samples the functions of the kernel"),
-    ("inject", "perftab report reads jitdumps with --image, and needs no perf inject"),
+    (
+        "inject",
+        "perftab report needs none: it reads jitdumps with --image; perftab record writes build-ids, and with --off-cpu how \
+         long threads slept (-s)",
+    ),
     ("iostat", "use perf iostat; perftab counts nothing without samples"),
     ("kallsyms", "perftab report names kernel functions by itself"),
     ("kmem", "use perf kmem; perftab opens its recording: perftab script perf.data"),
@@ -27,11 +31,12 @@ const VERBS: &[(&str, &str)] = &[
     ("mem", "record with perf mem record; perftab report --mem-mode shows it"),
     (
         "probe",
-        "add probes with perf probe, record them with perf record; perftab opens the recording",
+        "perftab record -e uprobe:FILE:FUNCTION makes a probe for as long as it records, and -e probe:NAME takes one that \
+         perf probe made",
     ),
     (
         "sched",
-        "record with perf record -e sched:sched_switch -g; perftab view shows the time off the CPU",
+        "perftab record --off-cpu -g shows where threads wait; perf sched has latency, timehist and map",
     ),
     (
         "stat",
