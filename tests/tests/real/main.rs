@@ -35,5 +35,6 @@ mod stacks_like_peers;
 mod symbols;
 mod tasks;
 mod tracepoints;
+mod unwind_index;
 mod unwinding;
 mod views_like_report;

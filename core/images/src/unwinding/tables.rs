@@ -106,7 +106,7 @@ pub(super) enum Kind {
 }
 
 /// A function as a section tells of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Function {
     /// Where it begins.
     pub start: u64,
@@ -508,61 +508,5 @@ fn leave_out_lsda(rules: &mut [u8]) {
     {
         let changed = [3, b'z', b'R', 0, code | 0x80, 0, data, returns, 2, encoding, 0];
         entry[..changed.len()].copy_from_slice(&changed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use perftab_perfdata::decode::SliceSource;
-
-    use super::*;
-
-    fn table_of_this_program() -> Table {
-        let program = std::fs::read(std::env::current_exe().expect("a program")).expect("bytes");
-        let image = Image::open("it", Box::new(SliceSource::new(program))).expect("an image");
-        Table::read(&image, ".eh_frame", &[]).expect("a table")
-    }
-
-    #[test]
-    fn an_index_says_what_the_section_says() {
-        let mut table = table_of_this_program();
-        // As lld does.
-        table.index.as_mut().expect("an index").bytes.extend([0; 1 << 16]);
-        let listed = table.functions();
-        assert!(listed.len() > 1000);
-        for (at, function) in listed.iter().enumerate() {
-            let next = listed.get(at + 1).map_or(u64::MAX, |next| next.start);
-            for address in [function.start, function.end - 1, function.end, next - 1] {
-                if (function.start..next).contains(&address) {
-                    assert_eq!(table.indexed(address), Some(*function), "{address:x}");
-                }
-            }
-        }
-        assert_eq!(table.indexed(listed[0].start - 1), None);
-    }
-
-    #[test]
-    fn an_index_that_is_not_true_says_nothing() {
-        let mut table = table_of_this_program();
-        let listed = table.functions().to_vec();
-        let whole = table.index.take().expect("an index");
-        let mut state = 1_u64;
-        let mut random = |below: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) as usize % below
-        };
-        for _ in 0..2_000 {
-            let mut bytes = whole.bytes.clone();
-            for _ in 0..=random(40) {
-                let at = random(bytes.len());
-                bytes[at] = random(256) as u8;
-            }
-            bytes.truncate(random(2 * bytes.len()));
-            table.index = Some(Index { bytes, address: whole.address });
-            let function = listed[random(listed.len())];
-            if let Some(found) = table.indexed(function.start) {
-                assert!(listed.contains(&found) && found.start <= function.start, "{found:?}");
-            }
-        }
     }
 }
