@@ -287,6 +287,12 @@ fn say(text: impl fmt::Display) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
+/// Whether it is a terminal on which lines can be written anew: those of editors and of old consoles are `dumb`.
+pub fn is_screen(stream: &impl IsTerminal) -> bool {
+    let kind = std::env::var_os("TERM").unwrap_or_default();
+    stream.is_terminal() && !kind.is_empty() && kind != "dumb"
+}
+
 /// A line on the terminal that is written anew as things go on, and gone at the end.
 pub struct StatusLine;
 
@@ -294,9 +300,9 @@ pub struct StatusLine;
 static HAS_STATUS: AtomicBool = AtomicBool::new(false);
 
 impl StatusLine {
-    /// `None` where standard error is no terminal.
+    /// `None` where standard error is no such terminal.
     pub fn begin() -> Option<Self> {
-        io::stderr().is_terminal().then_some(Self)
+        is_screen(&io::stderr()).then_some(Self)
     }
 
     /// Writes it; what a narrow terminal has no room for is left out.
@@ -428,7 +434,7 @@ impl Progress {
     /// Says how many units are done.
     pub fn update(&mut self, done: u64) {
         let is_due = !self.shown && self.begun.elapsed() >= Self::PATIENCE;
-        if is_due && !is_quiet() && io::stderr().is_terminal() {
+        if is_due && !is_quiet() && is_screen(&io::stderr()) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.shown = true;
         }

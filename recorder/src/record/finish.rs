@@ -14,7 +14,7 @@ use super::clock::Clock;
 use super::counters::Counters;
 use super::embed::hit_files::{self, Added};
 use super::embed::{self, EmbedKind, ProcessCode, SumOfCode};
-use super::events::{self, Sampled};
+use super::events::{self, EventSpec};
 use super::explain;
 use super::host;
 use super::identify::{BUDGET, Identified, Identifier};
@@ -163,7 +163,7 @@ impl Session {
                      it is seen to begin; record longer"
                 ),
                 (0, 0)
-                    if plan.events.iter().all(|event| event.sampled == Sampled::EachTime)
+                    if plan.events.iter().all(EventSpec::is_sampled_each_time)
                         && !plan.events.is_empty() =>
                 {
                     format!("no samples, {size} in {path}: nothing of this occurred")

@@ -142,6 +142,9 @@ fn recorded(plan: &Plan, counters: &Counters) -> Recorded {
     Recorded {
         events: names.join(","),
         rate: match plan.rate {
+            _ if counters.events.iter().all(|event| event.spec.is_sampled_each_time()) => {
+                "each time".into()
+            }
             Rate::Frequency(hz) => format!("{hz} Hz"),
             Rate::Period(period) => format!("every {period}"),
         },

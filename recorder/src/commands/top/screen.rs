@@ -8,6 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
+use crate::output::is_screen;
+
 /// Another screen, without a cursor, and lines that are cut at its edge.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
@@ -17,9 +19,9 @@ const USUAL: (usize, usize) = (80, 24);
 /// How the terminal was before, while it is ours. Whoever draws holds it, so that nothing is drawn on what was given back.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// Whether there is a terminal on both sides.
+/// Whether there is a terminal on both sides that can be written over.
 pub fn is_there() -> bool {
-    io::stdin().is_terminal() && io::stdout().is_terminal()
+    io::stdin().is_terminal() && is_screen(&io::stdout())
 }
 
 /// Columns and rows.

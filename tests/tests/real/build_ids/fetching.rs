@@ -330,6 +330,7 @@ fn b37_storing_shows_what_it_waits_for_before_a_server_answers() {
     let (url, requests) = server_in_our_hands();
     let store = format!("exec \"$BINARY\" buildid store --no-local --debuginfod {url} perf.data");
     let mut child = Command::new("script")
+        .env("TERM", "xterm")
         .args(["-qec", &store, "/dev/null"])
         .env("BINARY", perftab_binary())
         .env("HOME", &*folder)

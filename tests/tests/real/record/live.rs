@@ -80,8 +80,11 @@ fn top_obeys_keys_and_gives_the_terminal_back() {
     let process = RunningProcess::program(&busy(&recorder.folder), &[]);
     let (program, pid) = (perftab_binary(), process.pid());
     let top = format!("{} top -g -d 500ms -p {pid}", program.display());
-    let line = format!("stty rows 24 cols 80; stty -g; {top}; echo code $?; stty -g");
+    // A terminal that nothing can be written over has a table.
+    let table = format!("TERM=dumb {} top --duration 100ms -p {pid}", program.display());
+    let line = format!("stty rows 24 cols 80; {table}; stty -g; {top}; echo code $?; stty -g");
     let mut script = Command::new("script");
+    script.env("TERM", "xterm");
     script.args(["-q", "-e", "-c", &line, "/dev/null"]);
     script.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut script = RunningProcess(script.spawn().expect("script runs"));
@@ -105,6 +108,7 @@ fn top_obeys_keys_and_gives_the_terminal_back() {
         wait_for(what, || shown.lock().expect("the text")[seen..].contains(what));
         seen = shown.lock().expect("the text").len();
     };
+    press(b"", "\x1b[?1049h");
     press(b"", " user_work ");
     press(b"/user_w", "only: user_w_");
     press(b"\r\r", " - user_work ");
@@ -120,6 +124,7 @@ fn top_obeys_keys_and_gives_the_terminal_back() {
     let shown = shown.lock().expect("the text");
     // As wide as the terminal, and no wider.
     let (before, after) = shown.split_once("\x1b[?1049h").expect("another screen");
+    assert!(before.contains("# perftab top: ") && !before.contains('\x1b'), "{before:?}");
     let (drawn, after) = after.rsplit_once("\x1b[?1049l").expect("the screen before");
     let lines = drawn.split("\x1b[K").skip(1).filter_map(|it| it.rsplit(['\n', '\x1b']).nth(1));
     let widths = lines.map(|line| {

@@ -170,6 +170,7 @@ fn a_terminal_shows_how_far_it_is() {
         let file = recorder.file.display();
         let command = format!("{} record -o {file} -p {pid} {options}", program.display());
         let mut script = Command::new("script");
+        script.env("TERM", "xterm");
         script.args(["-q", "-e", "-f", "-c", &command, "/dev/null"]).stdin(Stdio::null());
         script
     };
