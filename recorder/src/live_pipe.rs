@@ -12,7 +12,7 @@ use rustix::fs::FileType;
 use crate::images::code_of_processes::started;
 use crate::output::notice;
 
-/// How long a pipe may stay empty where there is a file to read instead.
+/// How long a pipe may stay empty before anything is said of it, or a file is read instead.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// Whether a recording comes from standard input where none is named, as in `perf record -o - | perf report`.
@@ -27,12 +27,18 @@ pub fn brings_recording(usual: &Path) -> bool {
             return false;
         }
         let mut polled = [PollFd::new(&input, PollFlags::IN)];
-        let limit = usual.exists().then_some(&PATIENCE);
-        let mut ready = poll(&mut polled, limit);
-        if ready == Ok(0) && recorder_started().is_some() {
+        let is_silent = |ready| ready == Ok(0);
+        let mut ready = poll(&mut polled, Some(&PATIENCE));
+        if is_silent(ready) && recorder_started().is_some() {
+            ready = poll(&mut polled, None);
+        } else if is_silent(ready) && !usual.exists() {
+            notice(format_args!(
+                "there is no {}: waiting for a recording from standard input, which is a pipe",
+                usual.display()
+            ));
             ready = poll(&mut polled, None);
         }
-        if ready == Ok(0) {
+        if is_silent(ready) {
             notice(format_args!(
                 "nothing has come through the pipe that standard input is: reading {}; - waits for the pipe",
                 usual.display()
