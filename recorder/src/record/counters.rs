@@ -91,7 +91,7 @@ impl Counters {
     /// command.
     pub fn open(plan: &Plan, command: Option<i32>) -> Result<Self> {
         raise_descriptor_limit();
-        let mut notices = plan.notices.clone();
+        let mut notices = Vec::new();
         let mut specs = choose_events(plan, &mut notices)?;
         if plan.off_cpu == OffCpu::Recorded {
             specs.push(EventSpec::switches());

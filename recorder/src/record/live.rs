@@ -107,7 +107,7 @@ pub fn record(
     // Before the counters, so that it is dropped after them.
     let _probes = Probes::make(Path::new("/"), &mut plan.events)?;
     let counters = Counters::open(&plan, None)?;
-    counters.notices.iter().for_each(notice);
+    plan.notices.iter().chain(&counters.notices).for_each(notice);
     let head = stream_head(&counters, None)?;
     let take = begin(recorded(&plan, &counters), signals.ender()?)?;
     let result = (|| {

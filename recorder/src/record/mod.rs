@@ -125,6 +125,9 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<Recording> {
         }
     };
     say_what_cannot_be_seen(&plan);
+    if !args.quiet {
+        plan.notices.iter().for_each(notice);
+    }
     let control = plan.control.as_ref().map(Control::open).transpose()?;
     let signals = Signals::install()?;
     let mut command = match plan.command.is_empty() {

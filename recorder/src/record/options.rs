@@ -370,10 +370,12 @@ impl Plan {
         }
         let online_cpus = host::online_cpus()?;
         let embed = embed::checked(&args.embed, &output)?;
-        let target = match args.target.target(&online_cpus)? {
-            Some(target) => target,
-            None if !args.command.is_empty() => Target::Command,
-            None => bail!("nothing to record: add -- CMD, -p PID, or -a for the whole system"),
+        let named = args.target.target(&online_cpus)?;
+        let is_any_named = named.is_some() || !args.command.is_empty();
+        let target = match (named, is_any_named) {
+            (Some(target), _) => target,
+            (None, true) => Target::Command,
+            (None, false) => Target::Cpus(online_cpus.clone()),
         };
         let samples = match output {
             OutputPlan::Flight(..) => KeptSamples::Latest,
@@ -381,6 +383,9 @@ impl Plan {
         };
         let mut plan = Self::begin(&args.sampling, samples, target, &args.command, online_cpus)?;
         plan.notices.extend(args.target.overridden());
+        if !is_any_named {
+            plan.notices.push("recording all CPUs: neither -- CMD nor -p PID is given".to_owned());
+        }
         Ok(Self {
             data: args.data.checked(plan.chains)?,
             off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },

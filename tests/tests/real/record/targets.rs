@@ -44,6 +44,21 @@ fn a_command_is_recorded_from_its_exec_with_what_it_starts() {
     assert!(!script.contains("perftab"), "the recorder recorded itself");
 }
 
+/// As in perf.
+#[test]
+fn where_nothing_is_named_all_cpus_are_recorded() {
+    if !is_root("where_nothing_is_named_all_cpus_are_recorded") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let recorded = recorder.run(&["-F", "99", "--duration", "50ms"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let says = "recording all CPUs: neither -- CMD nor -p PID is given";
+    assert!(recorded.said.contains(says), "{}", recorded.said);
+    let info = open_path(&recorder.file).expect("a recording").info();
+    assert!(info.processes > 1, "{}", info.processes);
+}
+
 /// Not that it has ended.
 #[test]
 fn a_process_that_proc_hides_is_said_to_be_hidden() {
