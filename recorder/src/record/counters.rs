@@ -158,6 +158,11 @@ impl Counters {
         self.events.iter().any(|event| event.spec.privilege != Privilege::UserOnly)
     }
 
+    /// Whether a sample is taken each time that an event occurs, of all events.
+    pub fn take_each_time(&self) -> bool {
+        self.events.iter().all(|event| event.spec.is_sampled_each_time())
+    }
+
     /// Whether records have the times of [`MONOTONIC`](super::clock::MONOTONIC).
     pub fn run_by_clock(&self) -> bool {
         self.events[0].attr.use_clockid() == 1

@@ -365,7 +365,7 @@ fn warn_of_replaced(tally: &Tally, changed: &BTreeSet<Vec<u8>>, files: &Identifi
 
 /// What the user should know of the recording and can do about it.
 fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, counters: &Counters) {
-    let fewer = match counters.events.iter().all(|event| event.spec.is_sampled_each_time()) {
+    let fewer = match counters.take_each_time() {
         // Tracepoints, of which -F would choose some.
         true => "sample one in N with -c N, or leave some out with --filter",
         false => "use a lower -F",

@@ -142,9 +142,7 @@ fn recorded(plan: &Plan, counters: &Counters) -> Recorded {
     Recorded {
         events: names.join(","),
         rate: match plan.rate {
-            _ if counters.events.iter().all(|event| event.spec.is_sampled_each_time()) => {
-                "each time".into()
-            }
+            _ if counters.take_each_time() => "each time".into(),
             Rate::Frequency(hz) => format!("{hz} Hz"),
             Rate::Period(period) => format!("every {period}"),
         },

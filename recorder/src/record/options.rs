@@ -370,22 +370,20 @@ impl Plan {
         }
         let online_cpus = host::online_cpus()?;
         let embed = embed::checked(&args.embed, &output)?;
-        let named = args.target.target(&online_cpus)?;
-        let is_any_named = named.is_some() || !args.command.is_empty();
-        let target = match (named, is_any_named) {
-            (Some(target), _) => target,
-            (None, true) => Target::Command,
-            (None, false) => Target::Cpus(online_cpus.clone()),
+        let (target, chosen) = match args.target.target(&online_cpus)? {
+            Some(target) => (target, None),
+            None if !args.command.is_empty() => (Target::Command, None),
+            None => {
+                let said = "recording all CPUs: neither -- CMD nor -p PID is given".to_owned();
+                (Target::Cpus(online_cpus.clone()), Some(said))
+            }
         };
         let samples = match output {
             OutputPlan::Flight(..) => KeptSamples::Latest,
             OutputPlan::File(_) | OutputPlan::Parts(..) | OutputPlan::Stream => KeptSamples::All,
         };
         let mut plan = Self::begin(&args.sampling, samples, target, &args.command, online_cpus)?;
-        plan.notices.extend(args.target.overridden());
-        if !is_any_named {
-            plan.notices.push("recording all CPUs: neither -- CMD nor -p PID is given".to_owned());
-        }
+        plan.notices.extend(args.target.overridden().or(chosen));
         Ok(Self {
             data: args.data.checked(plan.chains)?,
             off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },

@@ -462,15 +462,15 @@ impl Session {
         let has_records = self.taken() > taken_before || !self.buffer.is_empty();
         // Of what is kept, samples are still to come.
         if has_records && self.flight.is_none() {
-            let mut end = Vec::new();
-            write::finished_round(&mut end);
             match &mut self.unwinder {
                 Some(unwinder) => {
+                    let mut end = Vec::new();
+                    write::finished_round(&mut end);
                     unwinder.push(&mut self.buffer);
                     unwinder.end_round(begun, end);
                 }
                 None => {
-                    self.buffer.extend(end);
+                    write::finished_round(&mut self.buffer);
                     self.write_buffer();
                     self.part.records = RecordsSince::Some;
                 }
