@@ -54,6 +54,8 @@ pub struct StaticProbe {
     pub place: FileOffset,
     /// Counts who looks, if it has that.
     pub semaphore: Option<FileOffset>,
+    /// What is passed to it, as an assembler of its machine writes it: `-4@%eax 8@16(%rsp)`.
+    pub arguments: String,
 }
 
 /// What is there of a name.
@@ -239,7 +241,7 @@ fn static_probe(elf: &Elf, note: &[u8], base: Option<u64>) -> Option<StaticProbe
     };
     let mut texts = texts.split(|byte| *byte == 0);
     let mut text = || Some(std::str::from_utf8(texts.next()?).ok()?.to_owned());
-    let (provider, name) = (text()?, text()?);
+    let (provider, name, arguments) = (text()?, text()?, text().unwrap_or_default());
     let place = Svma(address(0).wrapping_add(moved));
     let semaphore = match address(2) {
         0 => None,
@@ -249,7 +251,7 @@ fn static_probe(elf: &Elf, note: &[u8], base: Option<u64>) -> Option<StaticProbe
         })?),
     };
     let place = offset_in(elf, place, Segment::is_executable_load)?;
-    Some(StaticProbe { provider, name, place, semaphore })
+    Some(StaticProbe { provider, name, place, semaphore, arguments })
 }
 
 /// Calls `each` for every function that is in this file, of both of its tables: of most twice.

@@ -1,5 +1,6 @@
 //! Events and what the kernel calls them.
 
+mod arguments;
 mod breakpoint;
 mod cache;
 mod group;
@@ -16,12 +17,12 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use perftab_perfdata::format::attr::{HARDWARE_EVENTS, SOFTWARE_EVENTS, event_type};
 
+pub use self::arguments::Argument;
 pub use self::group::{GroupSamples, Grouping, groups};
 pub use self::modifiers::Mode;
 pub use self::parse::EventNames;
-use self::probe::Probe;
 pub use self::probe::{
-    Moment, ProbePlace, listed_static_probes, open as open_program, static_probes_of,
+    Moment, Probe, ProbePlace, listed_static_probes, open as open_program, static_probes_of,
 };
 use self::terms::Term;
 pub use self::tracepoint::{Tracefs, Tracepoint, tracing_data};

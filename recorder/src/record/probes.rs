@@ -26,7 +26,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::events::{EventSpec, Moment, ProbePlace, Tracefs};
+use super::events::{Argument, EventSpec, Moment, Probe, ProbePlace, Tracefs};
 use super::{command, explain};
 use crate::output::notice;
 
@@ -66,10 +66,21 @@ impl Probes {
             let name = format!("{}_{index}", plain_name(&tracepoint.name));
             let folder = format!("{group}/{name}");
             probes.tell(&folder)?;
-            for place in &probe.places {
-                let made = make(&mut file, &folder, place, probe.moment);
-                made.with_context(|| format!("'{}'", event.name))?;
-            }
+            make_all(&mut file, &folder, probe, Fetched::Arguments)
+                .or_else(|error| {
+                    if probe.places.iter().all(|place| place.arguments.is_empty()) {
+                        return Err(error);
+                    }
+                    // What was made of it.
+                    let _ = remove(&probes.list, &folder);
+                    make_all(&mut file, &folder, probe, Fetched::Nothing)?;
+                    notice(format_args!(
+                        "'{}' is recorded without its arguments: {error}",
+                        event.name
+                    ));
+                    Ok(())
+                })
+                .with_context(|| format!("'{}'", event.name))?;
             tracepoint.folder = folder.into();
             event.code.config[0] = tracefs.id(tracepoint)?;
         }
@@ -161,9 +172,32 @@ fn open(list: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).open(list)
 }
 
-/// `Documentation/trace/uprobetracer.rst`: `p:GROUP/EVENT PATH:OFFSET(SEMAPHORE)`. The same event once
-/// more, with another place, is one event of both since Linux 5.5.
-fn make(list: &mut File, folder: &str, place: &ProbePlace, moment: Moment) -> Result<()> {
+/// What samples of a probe hold besides where it is.
+#[derive(Clone, Copy)]
+enum Fetched {
+    Nothing,
+    Arguments,
+}
+
+/// The same event once more, with another place, is one event of both since Linux 5.5.
+fn make_all(list: &mut File, folder: &str, probe: &Probe, fetched: Fetched) -> Result<()> {
+    probe.places.iter().try_for_each(|place| {
+        let arguments = match fetched {
+            Fetched::Nothing => &[],
+            Fetched::Arguments => &place.arguments[..],
+        };
+        make(list, folder, place, probe.moment, arguments)
+    })
+}
+
+/// `Documentation/trace/uprobetracer.rst`: `p:GROUP/EVENT PATH:OFFSET(SEMAPHORE) ARGUMENTS`.
+fn make(
+    list: &mut File,
+    folder: &str,
+    place: &ProbePlace,
+    moment: Moment,
+    arguments: &[Argument],
+) -> Result<()> {
     let shown = place.file.display();
     let file = File::open(&place.file).with_context(|| format!("{shown}"))?;
     let kind = match moment {
@@ -178,6 +212,9 @@ fn make(list: &mut File, folder: &str, place: &ProbePlace, moment: Moment) -> Re
     let mut line = format!("{kind}:{folder} {path}:{:#x}", place.offset);
     if let Some(semaphore) = place.semaphore {
         line += &format!("({semaphore:#x})");
+    }
+    for argument in arguments {
+        line += &format!(" {}", argument.definition());
     }
     line.push('\n');
     match list.write_all(line.as_bytes()) {

@@ -13,6 +13,7 @@ use perftab_core::{FoundFunctions, Image, StaticProbe, Svma};
 use perftab_listing::instructions::Instructions;
 use perftab_perfdata::format::attr::event_type;
 
+use super::arguments::{self, Argument};
 use super::modifiers::is_modifier;
 use super::terms::number;
 use super::tracepoint::Tracepoint;
@@ -40,7 +41,7 @@ pub struct Probe {
 }
 
 /// An instruction of a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbePlace {
     /// The file.
     pub file: PathBuf,
@@ -48,6 +49,8 @@ pub struct ProbePlace {
     pub offset: u64,
     /// Where in it is what counts who looks, if the probe has that.
     pub semaphore: Option<u64>,
+    /// What is read there: of all places of a probe the same, but for where it stands.
+    pub arguments: Vec<Argument>,
 }
 
 /// When a probe's event occurs.
@@ -160,7 +163,7 @@ fn of_function<'a>(written: &'a str, prefix: &str, moment: Moment) -> Result<(Ev
     let stem = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem =
         stem.split(|letter: char| !letter.is_ascii_alphanumeric()).next().unwrap_or_default();
-    let place = ProbePlace { file, offset, semaphore: None };
+    let place = ProbePlace { file, offset, semaphore: None, arguments: Vec::new() };
     let probe = Probe { places: vec![place], moment };
     Ok((event(&format!("probe_{stem}"), &name, probe), modifiers))
 }
@@ -243,14 +246,14 @@ fn static_probes<'a>(text: &'a str, files: &ProbedFiles<'_>) -> Result<(Vec<Even
     let meant = |path: &Path| -> Result<Vec<(String, String, ProbePlace)>> {
         let named = probes_in(path)?.into_iter();
         let named = named.filter(|it| provider.matches(&it.provider) && name.matches(&it.name));
-        let place = |offset: u64, semaphore: Option<u64>| ProbePlace {
-            file: path.to_owned(),
-            offset,
-            semaphore,
-        };
         let place = named.map(|it| {
-            let semaphore = it.semaphore.map(|at| at.0);
-            (it.provider, it.name, place(it.place.0, semaphore))
+            let place = ProbePlace {
+                file: path.to_owned(),
+                offset: it.place.0,
+                semaphore: it.semaphore.map(|at| at.0),
+                arguments: arguments::of_probe(&it.arguments),
+            };
+            (it.provider, it.name, place)
         });
         Ok(place.collect())
     };
@@ -292,11 +295,16 @@ fn static_probes<'a>(text: &'a str, files: &ProbedFiles<'_>) -> Result<(Vec<Even
             ),
         }
     }
-    found.sort();
-    found.dedup();
+    let by_place = |one: &(String, String, ProbePlace)| {
+        let (provider, name, place) = one.clone();
+        (provider, name, place.file, place.offset)
+    };
+    found.sort_by_cached_key(by_place);
+    found.dedup_by_key(|it| by_place(it));
     let mut events: Vec<EventSpec> = Vec::new();
     for group in found.chunk_by(|one, other| (&one.0, &one.1) == (&other.0, &other.1)) {
-        let places = group.iter().map(|(.., place)| place.clone()).collect();
+        let mut places: Vec<_> = group.iter().map(|(.., place)| place.clone()).collect();
+        arguments::keep_common(&mut places);
         let (provider, name, _) = &group[0];
         // Several places of one probe are one event to the kernel, and to whoever counts them.
         let probe = Probe { places, moment: Moment::Call };

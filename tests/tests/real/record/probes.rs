@@ -18,7 +18,8 @@ use crate::record::recorder::{
 const LIST: &str = "/sys/kernel/tracing/uprobe_events";
 
 /// Calls `target` 7 times, 5 times in a thread, 3 times in a child. The probe mill:grind, which counts
-/// who looks, is passed 4 times at one place and 6 times at another one; mill:rest twice.
+/// who looks, is passed 4 times at one place and 6 times at another one, its arguments in different places; mill:rest
+/// twice.
 const CALLS: &str = r#"
 #include <pthread.h>
 #include <sys/wait.h>
@@ -27,14 +28,15 @@ const CALLS: &str = r#"
 volatile unsigned short mill_grind_semaphore __attribute__((section(".probes")));
 
 /* As <sys/sdt.h> of SystemTap writes it. */
-#define PROBE(name, semaphore)                                                             \
+#define PROBE(name, semaphore, arguments, ...)                                             \
   __asm__ volatile("990: nop\n"                                                            \
                    ".pushsection .note.stapsdt,\"\",\"note\"\n"                            \
                    ".balign 4\n.4byte 992f-991f,994f-993f,3\n"                             \
                    "991: .asciz \"stapsdt\"\n992: .balign 4\n"                             \
                    "993: .8byte 990b\n.8byte _.stapsdt.base\n.8byte " semaphore "\n"       \
-                   ".asciz \"mill\"\n.asciz \"" name "\"\n.asciz \"\"\n994: .balign 4\n"   \
-                   ".popsection\n")
+                   ".asciz \"mill\"\n.asciz \"" name "\"\n"                               \
+                   ".asciz \"" arguments "\"\n994: .balign 4\n.popsection\n"               \
+                   : : __VA_ARGS__)
 __asm__(".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"
         ".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n"
         ".size _.stapsdt.base,1\n.popsection\n");
@@ -50,9 +52,14 @@ int main(void) {
   if (child < 0) return 2;
   if (!child) { for (int i = 0; i < 3; i++) target(i); _exit(0); }
   waitpid(child, 0, 0);
-  for (int i = 0; i < 4; i++) if (mill_grind_semaphore) PROBE("grind", "mill_grind_semaphore");
-  for (int i = 0; i < 6; i++) if (mill_grind_semaphore) PROBE("grind", "mill_grind_semaphore");
-  for (int i = 0; i < 2; i++) PROBE("rest", "0");
+  for (int i = -1; i < 3; i++)
+    if (mill_grind_semaphore)
+      PROBE("grind", "mill_grind_semaphore", "-4@%0 8@%1 1@%2", "r"(i), "i"(7), "r"(-i));
+  volatile int j;
+  for (j = 10; j < 16; j++)
+    if (mill_grind_semaphore)
+      PROBE("grind", "mill_grind_semaphore", "-4@%0 8@%1 8@%2", "m"(j), "r"((long)j << 40), "i"(1));
+  for (int i = 0; i < 2; i++) PROBE("rest", "0", "", "i"(0));
   return 0;
 }
 "#;
@@ -153,6 +160,35 @@ fn every_call_of_a_function_and_of_a_static_probe_is_a_sample() {
     let names: Vec<&str> =
         listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(names, ["sdt_mill:grind", "sdt_mill:rest"]);
+}
+
+/// The first is a register at one place and on the stack at the other one, the second a constant and a register. A third
+/// has another size at each, so it is none.
+#[test]
+fn samples_of_a_static_probe_hold_what_is_passed_to_it() {
+    let test = "samples_of_a_static_probe_hold_what_is_passed_to_it";
+    let recorder = Recorder::new();
+    let Some(program) = calls(&recorder, test).filter(|_| is_installed(test, "perf")) else {
+        return;
+    };
+    let shown = program.to_str().unwrap();
+    let recorded = recorder.run(&["-e", "sdt_mill:grind", "--", shown]);
+    assert_eq!((recorded.exit_code, recorded.samples()), (Some(0), 10), "{}", recorded.said);
+    let first = (-1..3).map(|i| format!("arg1={i} arg2=7"));
+    let second = (10_u64..16).map(|j| format!("arg1={j} arg2={}", j << 40));
+    let expected: Vec<String> = first.chain(second).collect();
+    let passed = |printed: &str| -> Vec<String> {
+        let at = |line: &str| line.find("arg1=").map(|at| line[at..].trim_end().to_owned());
+        printed.lines().filter_map(at).collect()
+    };
+    assert_eq!(passed(&recorder.perf(&["script"])), expected);
+    let mut ours = Command::new(perftab_binary());
+    let ours = ours.arg("script").arg(&recorder.file).ended().unwrap();
+    assert_eq!(passed(&String::from_utf8_lossy(&ours.stdout)), expected);
+
+    let filter = ["-e", "sdt_mill:grind", "--filter", "arg1 < 0 || arg2 > 14293651161088", "--"];
+    let recorded = recorder.run(&[&filter[..], &[shown]].concat());
+    assert_eq!((recorded.exit_code, recorded.samples()), (Some(0), 3), "{}", recorded.said);
 }
 
 const RECURSIVE: &str = r#"
