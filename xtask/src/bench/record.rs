@@ -98,6 +98,9 @@ fn attached_by_samply(pid: &str) -> Result<Cost> {
 }
 
 /// Processor time, and bytes a sample: samples of both are those that are in the file.
+///
+/// Times are measured in turns. Sizes depend on what runs, call chains of a compiler being longer than those of a loop, so
+/// these are of two recordings of the same moments.
 fn whole_system(
     mode: &Mode,
     binary: &Path,
@@ -105,27 +108,34 @@ fn whole_system(
     workload: &Path,
     runs: usize,
 ) -> Result<[Row; 2]> {
-    let label = format!("{} at 9,999 Hz / perf, with both in turns", mode.what);
-    let mut sizes = [Vec::new(), Vec::new()];
-    let (ours, theirs) = step(&label, || {
+    let label = format!("{} at 9,999 Hz / perf, in turns and both at once", mode.what);
+    let programs = [binary, perf];
+    let (costs, sizes) = step(&label, || {
         let _busy = Busy::begin(workload)?;
-        let mut costs = [Vec::new(), Vec::new()];
+        let (mut costs, mut sizes) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
         for _ in 0..runs {
-            for (index, program) in [binary, perf].into_iter().enumerate() {
-                costs[index].push(recorded(program, mode.options, &["sleep", SECONDS])?);
-                let samples = said(binary)?["samples"].as_f64().unwrap_or(f64::NAN);
-                sizes[index].push(fs::metadata(recording())?.len() as f64 / samples);
+            for (program, costs) in programs.into_iter().zip(&mut costs) {
+                costs.push(recorded(program, mode.options, &["sleep", SECONDS])?);
+            }
+            let files = [recording(), target("bench/recorded-at-once.perf.data")];
+            let both = programs.into_iter().zip(&files).map(|(program, file)| {
+                record(program, file, mode.options).args(["--", "sleep", SECONDS]).spawn()
+            });
+            for recorder in both.collect::<Vec<_>>() {
+                ensure!(recorder?.wait()?.success(), "a recorder failed");
+            }
+            for (file, sizes) in files.iter().zip(&mut sizes) {
+                let samples = said(binary, file)?["samples"].as_f64().unwrap_or(f64::NAN);
+                sizes.push(fs::metadata(file)?.len() as f64 / samples);
             }
         }
-        let [ours, theirs] = &costs;
-        Ok((Cost::median_of(ours), Cost::median_of(theirs)))
+        Ok((costs.map(|costs| Cost::median_of(&costs).cpu_seconds), sizes.map(median)))
     })?;
-    let [our_size, their_size] = sizes.map(median);
+    let ([our_cpu, their_cpu], [our_size, their_size]) = (costs, sizes);
     println!(
-        "    {:.3} and {:.3} s of CPU, {our_size:.1} and {their_size:.1} B a sample",
-        ours.cpu_seconds, theirs.cpu_seconds
+        "    {our_cpu:.3} and {their_cpu:.3} s of CPU, {our_size:.1} and {their_size:.1} B a sample"
     );
-    let (cpu, size) = (ours.cpu_seconds / theirs.cpu_seconds, our_size / their_size);
+    let (cpu, size) = (our_cpu / their_cpu, our_size / their_size);
     Ok([
         Row::ratio(format!("{} at 9,999 Hz / perf, CPU", mode.what), cpu, mode.goal_of_cpu),
         Row::ratio(format!("{} / perf, bytes a sample", mode.what), size, mode.goal_of_size),
@@ -147,16 +157,16 @@ fn fast(binary: &Path, workload: &Path, runs: usize) -> Result<[Row; 3]> {
         let _busy = Busy::begin(workload)?;
         let (mut delays, mut lost) = (Vec::new(), 0.0);
         for _ in 0..runs {
-            let mut recorder = record(binary, &["-a", "-F", "19999"]).spawn()?;
+            let mut recorder = record(binary, &recording(), &["-a", "-F", "19999"]).spawn()?;
             thread::sleep(UNTIL_ASKED);
             let asked = Instant::now();
             run(Command::new("kill").arg("-INT").arg(recorder.id().to_string()))?;
             ensure!(recorder.wait()?.success(), "the recorder failed");
             delays.push(1000.0 * asked.elapsed().as_secs_f64());
-            lost += lost_in(&said(binary)?);
+            lost += lost_in(&said(binary, &recording())?);
         }
         recorded(binary, &["-F", "19999"], &["sh", "-c", FORKS])?;
-        let lost_of_forks = lost_in(&said(binary)?);
+        let lost_of_forks = lost_in(&said(binary, &recording())?);
         Ok([
             Row::number(
                 "record -a at 19,999 Hz: SIGINT to exit",
@@ -212,18 +222,17 @@ fn in_turn(
     Ok((Cost::median_of(&of_ours), Cost::median_of(&of_theirs)))
 }
 
-fn record(program: &Path, how: &[&str]) -> Command {
+fn record(program: &Path, file: &Path, how: &[&str]) -> Command {
     let mut record = Command::new(program);
-    record.args(["record", "-q", "-g", "-e", "cpu-clock", "-o"]).arg(recording()).args(how);
+    record.args(["record", "-q", "-g", "-e", "cpu-clock", "-o"]).arg(file).args(how);
     record
 }
 
 fn recorded(program: &Path, how: &[&str], command: &[&str]) -> Result<Cost> {
-    cost(record(program, how).arg("--").args(command), 1)
+    cost(record(program, &recording(), how).arg("--").args(command), 1)
 }
 
-fn said(binary: &Path) -> Result<Value> {
-    let info =
-        output(Command::new(binary).args(["info", "--json", "--no-local"]).arg(recording()))?;
+fn said(binary: &Path, file: &Path) -> Result<Value> {
+    let info = output(Command::new(binary).args(["info", "--json", "--no-local"]).arg(file))?;
     Ok(serde_json::from_str(&info)?)
 }
