@@ -73,7 +73,9 @@ fn parts_of_files_name_stacks_without_the_files() {
     let recorded = record("unwind,symbols");
     assert!(recorded.said.contains("it contains parts of "), "{}", recorded.said);
     assert_eq!(recorder.samples_by_peers(), recorded.samples(), "perf reads it as before");
-    let by_files = functions(&recorder, &[], "/nested");
+    let mut by_files = functions(&recorder, &[], "/nested");
+    // Jumps of a linkage table are named by its code, which no part has. A sample seldom hits one.
+    by_files.retain(|name, _| !name.ends_with("@plt"));
     fs::remove_file(&program).unwrap();
     let by_parts = functions(&recorder, &["--no-local"], "/nested");
     assert_eq!(by_files, by_parts);
