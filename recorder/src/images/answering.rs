@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -27,13 +27,30 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::output::{notice, printable};
 use crate::record::SELF;
 
-/// So long an answer may take.
+/// So long an answer may take, once it is asked for.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// So long a copy of ourselves may take until it asks: a CPU that has too much to do is no server that is silent.
+const START: Duration = Duration::from_secs(30);
 /// So long an answer holds, and the list of what is mounted.
 const HOLDS: Duration = Duration::from_millis(100);
-/// File systems without a disk of their own that no server is behind.
-const OF_THE_KERNEL: [&str; 10] =
-    ["aufs", "bcachefs", "btrfs", "devtmpfs", "overlay", "proc", "ramfs", "sysfs", "tmpfs", "zfs"];
+/// File systems without a disk of their own that no server is behind. `rootfs` is what a machine has that boots from its
+/// memory.
+const OF_THE_KERNEL: [&str; 14] = [
+    "aufs",
+    "bcachefs",
+    "btrfs",
+    "devtmpfs",
+    "hugetlbfs",
+    "jffs2",
+    "overlay",
+    "proc",
+    "ramfs",
+    "rootfs",
+    "sysfs",
+    "tmpfs",
+    "ubifs",
+    "zfs",
+];
 
 /// What is known of mounts that others serve.
 static MOUNTS: LazyLock<Mutex<Mounts>> = LazyLock::new(Mutex::default);
@@ -57,6 +74,9 @@ pub fn look_at(path: &Path) -> ExitCode {
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     // What is known already must not do for an answer.
     let (flags, wanted) = (AtFlags::STATX_FORCE_SYNC, StatxFlags::BASIC_STATS);
+    // Now it begins, for whoever reads that.
+    let _ = io::stdout().write_all(b"\n");
+    let _ = io::stdout().flush();
     let _ = statx(CWD, path, flags, wanted);
     ExitCode::SUCCESS
 }
@@ -99,7 +119,14 @@ struct Mount {
 
 enum Answer {
     Came(Instant),
-    Awaited(Receiver<()>),
+    Awaited(Receiver<Told>),
+}
+
+/// What a copy of ourselves has told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Asks,
+    HasAnswer,
 }
 
 impl Mounts {
@@ -128,8 +155,9 @@ impl Mounts {
         }
         // Without a copy of ourselves nobody knows better than before.
         let Ok(answer) = ask(path) else { return true };
-        let (came, answer) = match answer.recv_timeout(PATIENCE) {
-            Ok(()) => (true, Answer::Came(Instant::now())),
+        let told = answer.recv_timeout(START).and_then(|_| answer.recv_timeout(PATIENCE));
+        let (came, answer) = match told {
+            Ok(_) => (true, Answer::Came(Instant::now())),
             Err(_) => (false, Answer::Awaited(answer)),
         };
         let before = self.answers.insert(mount.device.clone(), answer);
@@ -146,22 +174,27 @@ impl Mounts {
     }
 }
 
-/// Has a copy of ourselves look at a file. Something is received once it has.
-fn ask(path: &Path) -> io::Result<Receiver<()>> {
+/// Has a copy of ourselves look at a file. That it asks is received first, then that it has been answered.
+fn ask(path: &Path) -> io::Result<Receiver<Told>> {
     let mut copy = Command::new(SELF)
         .args(["record", "--look-at"])
         .arg(path)
         // What a terminal sends to its foreground is not for it.
         .process_group(0)
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
     let (told, answer) = channel();
+    let begun = copy.stdout.take();
     thread::Builder::new().name("answer".to_owned()).spawn(move || {
+        if begun.is_some_and(|mut begun| begun.read_exact(&mut [0]).is_ok()) {
+            // As below.
+            let _ = told.send(Told::Asks);
+        }
         if copy.wait().is_ok_and(|status| status.success()) {
             // Who asked may have ended.
-            let _ = told.send(());
+            let _ = told.send(Told::HasAnswer);
         }
     })?;
     Ok(answer)
@@ -213,6 +246,7 @@ mod tests {
             "29 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw",
             "30 29 0:21 / /proc rw shared:5 - proc proc rw",
             "31 1 0:40 / / rw,relatime - overlay overlay rw,lowerdir=/a:/b",
+            "1 1 0:2 / / rw - rootfs rootfs rw,size=901044k",
             "32 29 0:50 / /home rw master:2 - btrfs /dev/sda2 rw,subvolid=257",
             "",
             "1 2 0:50 / /x rw",
