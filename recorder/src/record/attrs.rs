@@ -133,7 +133,7 @@ pub fn attr(
     let may_inherit = role == Role::Tracking || !reads_values && has_children;
     attr.set_inherit(match plan.target {
         Target::Command | Target::Processes(_) => u64::from(may_inherit),
-        Target::Threads(_) | Target::Cpus(_) | Target::Cgroup { .. } => 0,
+        Target::Threads(_) | Target::Cpus(_) | Target::Cgroups { .. } => 0,
     });
     let is_begun = role == Role::Tracking || plan.start == Start::AtOnce;
     attr.set_enable_on_exec(u64::from(plan.target == Target::Command && is_begun && leads));

@@ -8,7 +8,7 @@
 //! the program before.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -19,6 +19,7 @@ use perftab_perfdata::format::attr::sample_type;
 use rustix::io::Errno;
 
 use super::attrs::{KernelLevel, Role, attr, with_sideband};
+use super::cgroup::{OpenPlaces, PlacedScope};
 use super::events::{self, EventSpec, Grouping, Mode, Privilege, Tracepoint};
 use super::explain;
 use super::options::{BuildIdTable, CallChains, KeptSamples, OffCpu, Plan, RingOrigin};
@@ -114,6 +115,12 @@ impl Counters {
         }
         let Permitted { mut specs, kept } = permitted(plan, specs, level, &mut notices)?;
         check_groups(plan, &mut specs, level)?;
+        if let Target::Cgroups { places, .. } = &plan.target {
+            specs
+                .iter_mut()
+                .filter(|it| it.places.is_empty())
+                .for_each(|it| it.places.clone_from(places));
+        }
         if matches!(plan.target, Target::Command | Target::Processes(_))
             && specs.iter().any(|spec| spec.grouping.reads_values())
         {
@@ -265,17 +272,12 @@ impl Counters {
 
     fn open_target(&mut self, plan: &Plan, command: Option<i32>) -> Result<()> {
         let sampled = match &plan.target {
-            Target::Cpus(cpus) | Target::Cgroup { cpus, .. } => cpus,
+            Target::Cpus(cpus) | Target::Cgroups { cpus, .. } => cpus,
             _ => &plan.online_cpus,
         };
-        let cgroup = match &plan.target {
-            Target::Cgroup { folder, .. } => {
-                Some(File::open(folder).context("the cgroup cannot be opened")?)
-            }
-            _ => None,
-        };
+        let places = OpenPlaces::open(self.events.iter().map(|event| &event.spec))?;
         let threads = match (&plan.target, command) {
-            (Target::Cpus(_) | Target::Cgroup { .. }, _) => None,
+            (Target::Cpus(_) | Target::Cgroups { .. }, _) => None,
             (Target::Command, Some(pid)) => Some(vec![pid]),
             (Target::Command, None) => bail!("no command to record"),
             (Target::Processes(pids), _) => Some(threads_of(pids)?),
@@ -286,16 +288,16 @@ impl Counters {
         }
         // A process may map its files on a CPU that is not sampled, and before it comes into a cgroup.
         for &cpu in &plan.online_cpus {
-            let all = match &threads {
+            let all: Vec<Scope<'_>> = match &threads {
                 Some(threads) => threads.iter().map(|&tid| Scope::Thread { tid, cpu }).collect(),
                 None => vec![Scope::Cpu(cpu)],
             };
-            let of_cgroup =
-                cgroup.as_ref().map(|folder| [Scope::Cgroup { folder: folder.as_fd(), cpu }]);
-            let scopes = match &of_cgroup {
+            let all: Vec<_> = all.into_iter().map(PlacedScope::of_all).collect();
+            let of_places = places.scopes(cpu);
+            let scopes = match &plan.target {
                 _ if !sampled.contains(&cpu) => &[],
-                Some(of_cgroup) => &of_cgroup[..],
-                None => &all[..],
+                Target::Cgroups { .. } => &of_places[..],
+                _ => &all[..],
             };
             self.open_cpu(plan, &all, scopes)?;
         }
@@ -309,8 +311,8 @@ impl Counters {
     fn open_cpu(
         &mut self,
         plan: &Plan,
-        of_sideband: &[Scope<'_>],
-        scopes: &[Scope<'_>],
+        of_sideband: &[PlacedScope<'_>],
+        scopes: &[PlacedScope<'_>],
     ) -> Result<()> {
         let mut sideband_bytes = SIDEBAND_RING.min(self.ring_bytes);
         let sideband = RingSize { origin: RingOrigin::Default, bytes: &mut sideband_bytes };
@@ -355,17 +357,21 @@ struct RingSize<'a> {
 fn open_sharing<R>(
     counters: &mut [Counter],
     plan: &Plan,
-    scopes: &[Scope<'_>],
+    scopes: &[PlacedScope<'_>],
     size: RingSize<'_>,
     map: impl Fn(BorrowedFd<'_>, usize) -> io::Result<R>,
 ) -> Result<Option<R>> {
     // (counter, descriptor) that owns the ring.
     let mut owner: Option<(usize, usize)> = None;
     let mut ring = None;
-    for &scope in scopes {
+    for placed in scopes {
+        let scope = placed.scope;
         // Of the group that is opened.
         let mut leader = 0;
         for index in 0..counters.len() {
+            if !placed.is_of(&counters[index].spec) {
+                continue;
+            }
             let grouping = counters[index].spec.grouping;
             leader = if grouping.is_member() { leader } else { index };
             let of_group = counters[leader].fds.last().filter(|_| grouping.is_member());

@@ -27,6 +27,7 @@ pub use self::probe::{
 use self::terms::Term;
 pub use self::tracepoint::{Tracefs, Tracepoint, tracing_data};
 use self::unit::Unit;
+use super::cgroup::Place;
 use super::options::Rate;
 
 /// perf's other names: alias, then the name it stands for.
@@ -138,6 +139,8 @@ pub struct EventSpec {
     pub probe: Option<Probe>,
     /// What its fields have to be, as the kernel reads it.
     pub filter: Option<CString>,
+    /// Of a target of cgroups, those that it is recorded in; empty: all that the target names.
+    pub places: Vec<Place>,
 }
 
 impl EventSpec {
@@ -156,6 +159,7 @@ impl EventSpec {
             tracepoint: None,
             probe: None,
             filter: None,
+            places: Vec::new(),
         }
     }
 

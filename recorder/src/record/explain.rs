@@ -20,9 +20,13 @@ pub fn refused(error: &io::Error, plan: &Plan, scope: Scope<'_>) -> Error {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::ACCESS | Errno::PERM) => {}
         Some(Errno::MFILE | Errno::NFILE) => {
+            let (what, fewer) = match &plan.target {
+                Target::Cgroups { .. } => ("cgroups", "-C"),
+                _ => ("threads", "-a -C"),
+            };
             return anyhow!(
-                "too many threads and CPUs for the open file limit; \
-                 raise it with ulimit -n, or choose CPUs with -a -C"
+                "too many {what} and CPUs for the open file limit; \
+                 raise it with ulimit -n, or choose CPUs with {fewer}"
             );
         }
         Some(Errno::NOSYS) => {
@@ -34,7 +38,7 @@ pub fn refused(error: &io::Error, plan: &Plan, scope: Scope<'_>) -> Error {
         _ => return anyhow!("the event cannot be opened: {}", reason(error)),
     }
     match (&plan.target, scope) {
-        (Target::Cpus(_) | Target::Cgroup { .. }, _) => anyhow!(paranoid("the whole system", 0)),
+        (Target::Cpus(_) | Target::Cgroups { .. }, _) => anyhow!(paranoid("the whole system", 0)),
         (Target::Processes(_) | Target::Threads(_), Scope::Thread { tid, .. }) if !is_ours(tid) => {
             anyhow!(
                 "process {tid} belongs to another user: record as that user or as root, \

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use super::cgroup::Place;
 use super::clock::Clock;
 use super::counters::Counters;
 use super::finish::stream_head;
@@ -139,6 +140,10 @@ fn recorded(plan: &Plan, counters: &Counters) -> Recorded {
     let names: Vec<&str> = counters.events.iter().map(|event| event.spec.name.as_str()).collect();
     let list = |ids: &[i32]| ids.iter().map(i32::to_string).collect::<Vec<_>>().join(",");
     let cpus = |count: usize| crate::output::counted(count as u64, "CPU", "CPUs");
+    let words = |places: &[Place]| {
+        let words: Vec<String> = places.iter().map(Place::to_string).collect();
+        format!("cgroup {}", words.join(","))
+    };
     Recorded {
         events: names.join(","),
         rate: match plan.rate {
@@ -151,11 +156,9 @@ fn recorded(plan: &Plan, counters: &Counters) -> Recorded {
             Target::Cpus(some) => cpus(some.len()),
             Target::Processes(pids) => format!("pid {}", list(pids)),
             Target::Threads(tids) => format!("tid {}", list(tids)),
-            Target::Cgroup { folder, cpus: all } if *all == plan.online_cpus => {
-                format!("cgroup {}", folder.display())
-            }
-            Target::Cgroup { folder, cpus: some } => {
-                format!("cgroup {}, {}", folder.display(), cpus(some.len()))
+            Target::Cgroups { places, cpus: all, .. } if *all == plan.online_cpus => words(places),
+            Target::Cgroups { places, cpus: some, .. } => {
+                format!("{}, {}", words(places), cpus(some.len()))
             }
             Target::Command => String::new(),
         },

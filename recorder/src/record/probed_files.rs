@@ -54,7 +54,7 @@ impl ProbedFiles<'_> {
         match self.target {
             Target::Command => self.command.first().map_or(Vec::new(), |it| loaded_by(it)),
             Target::Processes(ids) | Target::Threads(ids) => mapped_in(ids),
-            Target::Cpus(_) | Target::Cgroup { .. } => Vec::new(),
+            Target::Cpus(_) | Target::Cgroups { .. } => Vec::new(),
         }
     }
 }

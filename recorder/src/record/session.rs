@@ -224,7 +224,7 @@ impl Session {
     pub fn describe_what_runs(&mut self, plan: &Plan) -> Result<()> {
         let processes = match plan.target {
             Target::Command => Vec::new(),
-            Target::Cpus(_) | Target::Cgroup { .. } => tasks::all_processes(),
+            Target::Cpus(_) | Target::Cgroups { .. } => tasks::all_processes(),
             Target::Processes(_) | Target::Threads(_) => self.counters.processes.clone(),
         };
         if plan.target != Target::Command {
@@ -241,7 +241,7 @@ impl Session {
     /// The same for a part that begins while counters run.
     pub(super) fn describe_once_more(&mut self, plan: &Plan) {
         let processes = match plan.target {
-            Target::Cpus(_) | Target::Cgroup { .. } => tasks::all_processes(),
+            Target::Cpus(_) | Target::Cgroups { .. } => tasks::all_processes(),
             Target::Command | Target::Processes(_) | Target::Threads(_) => {
                 self.part.tally.processes().collect()
             }

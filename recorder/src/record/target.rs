@@ -1,11 +1,14 @@
-//! What is recorded: a command, processes, threads, CPUs or a cgroup. Options as in perf.
+//! What is recorded: a command, processes, threads, CPUs or cgroups. Options as in perf.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::{cgroup, container, host, users};
+use super::cgroup::{self, NamedBy, Place};
+use super::events::EventSpec;
+use super::{container, host, users};
 
 /// What is recorded, but for a command.
 #[derive(Clone, Debug, Args)]
@@ -25,12 +28,13 @@ pub struct TargetArgs {
     /// Only these CPUs: 0-3,7
     #[arg(short = 'C', long, value_name = "CPUS")]
     pub cpu: Option<String>,
-    /// What runs in this cgroup: its path, or that below the mount
-    #[arg(short = 'G', long, value_name = "CGROUP", conflicts_with_all = ["pid", "tid"])]
-    pub cgroup: Option<PathBuf>,
-    /// What runs in this container or pod: its name, or enough of its id
-    #[arg(long, value_name = "NAME|ID", conflicts_with_all = ["pid", "tid", "cgroup", "uid"])]
-    pub container: Option<String>,
+    /// What runs in these cgroups: paths, or those below the mount
+    // Other types than OsString refuse an empty name.
+    #[arg(short = 'G', long, value_name = "CGROUP", value_delimiter = ',', conflicts_with_all = ["pid", "tid"])]
+    pub cgroup: Vec<OsString>,
+    /// What runs in these containers or pods: names, or enough of ids
+    #[arg(long, value_name = "NAME|ID", value_delimiter = ',', conflicts_with_all = ["pid", "tid", "cgroup", "uid"])]
+    pub container: Vec<String>,
 }
 
 /// What is recorded.
@@ -44,10 +48,12 @@ pub enum Target {
     Threads(Vec<i32>),
     /// Everything on these CPUs.
     Cpus(Vec<u32>),
-    /// Everything in a cgroup, on these CPUs.
-    Cgroup {
-        /// Where the cgroup is.
-        folder: PathBuf,
+    /// Everything in cgroups, on these CPUs.
+    Cgroups {
+        /// Of events that have none of their own.
+        places: Vec<Place>,
+        /// How they are named.
+        named_by: NamedBy,
         /// CPU numbers.
         cpus: Vec<u32>,
     },
@@ -56,7 +62,18 @@ pub enum Target {
 impl Target {
     /// Whether any process of the system may be met.
     pub fn is_any_process(&self) -> bool {
-        matches!(self, Self::Cpus(_) | Self::Cgroup { .. })
+        matches!(self, Self::Cpus(_) | Self::Cgroups { .. })
+    }
+
+    /// The same, once it is known where each event is recorded.
+    pub fn settled(self, events: &mut [EventSpec], notices: &mut Vec<String>) -> Result<Self> {
+        Ok(match self {
+            Self::Cgroups { places, named_by, cpus } => {
+                let places = cgroup::settle(places, named_by, events, notices)?;
+                Self::Cgroups { places, named_by, cpus }
+            }
+            other => other,
+        })
     }
 }
 
@@ -76,14 +93,16 @@ impl TargetArgs {
             Some(list) => chosen_cpus(list, online)?,
             None => online.to_vec(),
         };
-        let folder = match (&self.cgroup, &self.container) {
-            (Some(name), _) => Some(cgroup::folder(name)?),
-            (None, Some(asked)) => Some(container::folder(asked)?),
-            (None, None) => None,
-        };
-        Ok(match folder {
-            Some(folder) => Some(Target::Cgroup { folder, cpus }),
-            None => (self.all_cpus || self.cpu.is_some()).then_some(Target::Cpus(cpus)),
+        let named = self.cgroup.iter().map(|name| cgroup::place(Path::new(name)));
+        let named = named.collect::<Result<Vec<_>>>()?;
+        let contained = self.container.iter().map(|it| container::folder(it).map(Place::Cgroup));
+        let contained = contained.collect::<Result<Vec<_>>>()?;
+        Ok(match (named.is_empty(), contained.is_empty()) {
+            (false, _) => Some(Target::Cgroups { places: named, named_by: NamedBy::Cgroup, cpus }),
+            (true, false) => {
+                Some(Target::Cgroups { places: contained, named_by: NamedBy::Container, cpus })
+            }
+            (true, true) => (self.all_cpus || self.cpu.is_some()).then_some(Target::Cpus(cpus)),
         })
     }
 

@@ -2,6 +2,7 @@
 //!
 //! What needs root, or a tool that is not installed, is skipped with a line that says so.
 
+mod cgroups;
 mod control;
 mod deep_stacks;
 mod embed;

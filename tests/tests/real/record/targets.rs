@@ -4,12 +4,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use perftab_tests::child_process::{self, LimitedCommand};
 use perftab_tests::open::open_path;
-use perftab_tests::perf::mount_of_cgroups;
 use perftab_tests::perftab_binary;
 
 use crate::record::recorder::{
@@ -275,7 +274,7 @@ fn cpus_can_be_chosen() {
 }
 
 /// Whether it could do so.
-fn taskset(arguments: &[&str]) -> bool {
+pub fn taskset(arguments: &[&str]) -> bool {
     let status = Command::new("taskset").args(arguments).stdout(Stdio::null()).exit_status();
     status.expect("taskset runs").success()
 }
@@ -287,85 +286,4 @@ fn the_older_recording_is_kept() {
     let first = fs::read(&recorder.file).unwrap();
     recorder.run(&["--", "true"]);
     assert_eq!(fs::read(recorder.folder.join("perf.data.old")).unwrap(), first);
-}
-
-/// A cgroup that is gone with the test.
-struct Cgroup {
-    folder: PathBuf,
-    /// Of the container that it might be.
-    id: String,
-}
-
-impl Cgroup {
-    fn new() -> Option<Self> {
-        let mount = mount_of_cgroups()?;
-        // As docker calls those of its containers.
-        let id = format!("{:064x}", 0x7e57_0000_0000_u64 + u64::from(std::process::id()));
-        let id = id.chars().rev().collect();
-        let folder = PathBuf::from(format!("{mount}/docker-{id}.scope"));
-        fs::create_dir(&folder).ok().map(|()| Self { folder, id })
-    }
-
-    fn name(&self) -> &str {
-        self.folder.file_name().and_then(|name| name.to_str()).expect("a name")
-    }
-}
-
-impl Drop for Cgroup {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.folder);
-    }
-}
-
-#[test]
-fn a_cgroup_is_recorded_and_nothing_beside_it() {
-    let test = "a_cgroup_is_recorded_and_nothing_beside_it";
-    if !is_root(test) || !is_installed(test, "perf") {
-        return;
-    }
-    let Some(cgroup) = Cgroup::new() else {
-        println!("SKIPPED: {test}: no cgroup can be made");
-        return;
-    };
-    let recorder = Recorder::new();
-    let program = busy(&recorder.folder);
-    let inside = RunningProcess::program(&program, &[]);
-    fs::write(cgroup.folder.join("cgroup.procs"), inside.pid()).expect("it moves");
-    // The command runs outside of it.
-    let options = ["-g", "-G", cgroup.name(), "--", program.to_str().unwrap(), "300"];
-    let recorded = recorder.run(&options);
-    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
-    assert!(recorded.samples() > 0, "{}", recorded.said);
-    assert_eq!(recorder.samples_by_peers(), recorded.samples());
-    let script = recorder.perf(&["script", "-F", "pid"]);
-    let mut pids: Vec<&str> = script.split_whitespace().collect();
-    pids.dedup();
-    assert_eq!(pids, [inside.pid()]);
-    assert!(recorder.perf(&["script", "-F", "ip,sym"]).contains("user_work"), "it has names");
-
-    let refused = recorder.run(&["-G", "no-such-cgroup", "--", "true"]);
-    refused.failed_with(2, &["no-such-cgroup"]);
-
-    let by_id =
-        recorder.run(&["--container", &cgroup.id[..12], "--", program.to_str().unwrap(), "100"]);
-    assert_eq!(by_id.exit_code, Some(0), "{}", by_id.said);
-    let script = recorder.perf(&["script", "-F", "pid"]);
-    assert!(script.split_whitespace().all(|pid| pid == inside.pid()), "{script}");
-    let refused = recorder.run(&["--container", "no-such-one", "--", "true"]);
-    refused.failed_with(2, &["--container no-such-one", &cgroup.id[..12]]);
-
-    // One of them stays on the CPU that is named, the other goes where there is room.
-    let other = RunningProcess::program(&program, &[]);
-    fs::write(cgroup.folder.join("cgroup.procs"), other.pid()).expect("it moves");
-    assert!(taskset(&["-cp", "0", &inside.pid()]));
-    let options = ["-C", "0", "-G", cgroup.name(), "--", program.to_str().unwrap(), "100"];
-    let of_cpu = recorder.run(&options);
-    assert_eq!(of_cpu.exit_code, Some(0), "{}", of_cpu.said);
-    let script = recorder.perf(&["script", "-F", "pid,cpu"]);
-    let is_of_both = |line: &str| {
-        let (pid, cpu) = line.trim().split_once(' ').unwrap_or_default();
-        [inside.pid(), other.pid()].iter().any(|id| id == pid) && cpu.trim() == "[000]"
-    };
-    assert!(script.lines().all(is_of_both), "{script}");
-    assert!(script.contains(&inside.pid()), "{script}");
 }
