@@ -22,7 +22,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, 
 
 pub use annotate::{AnnotateArgs, AnnotatedNumber, AnnotatedPart};
 pub use diff::{DiffArgs, DiffBasis, DiffSort};
-pub use filter::{FilterArgs, SampleFilterArgs, SymbolArgs, TimeSpan};
+pub use filter::{FilterArgs, SampleFilterArgs, SymbolArgs, TimeSpan, TimeSpans};
 pub use report::{
     CallGraph, CallOrder, CallValue, HeaderArgs, Percentage, ReportArgs, ReportField, ReportFields,
     RowArgs, SortKey,

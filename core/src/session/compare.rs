@@ -503,7 +503,11 @@ impl Session {
     pub(super) fn nanoseconds(&self, query: &Query) -> u64 {
         let whole = self.facts.time.map_or(0, |(start, end)| end.saturating_sub(start));
         let Some(TimeRange { start, end, side }) = query.range else { return whole };
-        let inside = end.min(whole).saturating_sub(start.min(whole));
+        let length = |start: u64, end: u64| end.min(whole).saturating_sub(start.min(whole));
+        let inside = match query.spans.as_slice() {
+            [] => length(start, end),
+            spans => spans.iter().map(|span| length(span.start, span.end)).sum(),
+        };
         match side {
             RangeSide::Inside => inside,
             RangeSide::Outside => whole - inside,

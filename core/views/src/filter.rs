@@ -80,6 +80,8 @@ pub struct Filter<'a> {
     profile: &'a Profile,
     events: EventSet,
     range: Option<Times>,
+    /// Of the range; empty: all of it.
+    spans: Vec<Times>,
     /// By [`perftab_profile::ThreadId`]: the first filter that the thread does not pass.
     threads: Option<Vec<Option<FilterKind>>>,
     cpus: Option<Set<u16>>,
@@ -117,6 +119,7 @@ impl<'a> Filter<'a> {
             profile,
             events: profile.event_set(query.event),
             range: query.range.map(|range| Times::of(profile, range)),
+            spans: query.spans.iter().map(|span| Times::of(profile, inside(span))).collect(),
             threads: by_thread.into_iter().any(is_set).then(|| threads(profile, query)),
             cpus: is_set(FilterKind::Cpus).then(|| query.cpus.iter().copied().collect()),
             dsos: is_set(FilterKind::Dsos).then(|| dsos(profile, query)),
@@ -162,6 +165,10 @@ impl<'a> Filter<'a> {
         if self.range.as_ref().is_some_and(|range| !range.take(samples.time_nanos.at(row))) {
             return Some(FilterKind::Range);
         }
+        let is_in = |span: &Times| span.take(samples.time_nanos.at(row));
+        if !self.spans.is_empty() && !self.spans.iter().any(is_in) {
+            return Some(FilterKind::Range);
+        }
         let of_thread =
             self.threads.as_ref().and_then(|kinds| kinds[samples.thread.at(row).index()]);
         if of_thread.is_some() {
@@ -181,6 +188,10 @@ impl<'a> Filter<'a> {
         let samples = &self.profile.samples;
         Sum { weight: samples.weight.at(row), samples: samples.count(row) }
     }
+}
+
+fn inside(span: &Range<u64>) -> TimeRange {
+    TimeRange { start: span.start, end: span.end, side: RangeSide::Inside }
 }
 
 fn leaf_dso(profile: &Profile, stack: StackId) -> Option<DsoId> {

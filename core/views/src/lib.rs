@@ -85,6 +85,7 @@ mod time_order_tests;
 mod times_tests;
 
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +111,10 @@ pub struct Query {
     pub unnamed: Unnamed,
     /// When samples were taken.
     pub range: Option<TimeRange>,
+    /// Of the range only these parts, in its unit; empty: all of it. For perf's `--time` of several spans: the page does
+    /// not ask for it.
+    #[serde(skip)]
+    pub spans: Vec<Range<u64>>,
     /// Process ids.
     pub processes: Vec<u32>,
     /// Thread ids.

@@ -526,6 +526,10 @@ fn filters_take_what_they_say() {
     assert_eq!(total(Query { range: range(10, 30, outside), ..all() }), 1 + 8 + 16);
     assert_eq!(total(Query { range: range(30, 10, inside), ..all() }), 0);
     assert_eq!(total(Query { range: range(0, u64::MAX, inside), ..all() }), 31);
+    let spans = || vec![0..10, 20..31];
+    assert_eq!(total(Query { range: range(0, 31, inside), spans: spans(), ..all() }), 1 + 4 + 8);
+    let of_p = Query { processes: vec![1], ..all() };
+    assert_eq!(total(Query { range: range(0, 31, inside), spans: spans(), ..of_p }), 1);
     let all_at_once = Query {
         range: range(0, 40, inside),
         processes: vec![1],

@@ -135,7 +135,7 @@ pub async fn filtered(
     slice: &Slice,
 ) -> FilteredSamples {
     let samples = &profile.samples;
-    let filters = Query { range: query.range, ..TaskSums::key(query) };
+    let filters = Query { range: query.range, spans: query.spans.clone(), ..TaskSums::key(query) };
     let filter = Filter::new(profile, &filters);
     let mut rows = filter.rows();
     // Of a short range few stacks are met, and columns for all would cost more than the samples.

@@ -52,9 +52,9 @@ pub struct SampleFilterArgs {
     /// Only these CPUs, such as 0-3,6
     #[arg(long, value_name = "CPU,…", value_delimiter = ',', value_parser = cpu_range)]
     pub cpu: Vec<CpuRange>,
-    /// Only this time range, in seconds as in script, or 10%-20%
-    #[arg(long, value_name = "START,STOP", value_parser = time_span)]
-    pub time: Option<TimeSpan>,
+    /// Only these times, in seconds as in script, or 10%-20%,50%-60%
+    #[arg(long, value_name = "START,STOP …", value_parser = time_spans)]
+    pub time: Option<TimeSpans>,
     /// Only samples taken in these DSOs
     #[arg(long, alias = "dsos", value_name = "DSO,…", value_delimiter = ',')]
     pub dso: Vec<String>,
@@ -96,6 +96,10 @@ fn cpu_range(text: &str) -> Result<CpuRange, &'static str> {
     if range.first <= range.last { Ok(range) } else { Err("the range ends before it begins") }
 }
 
+/// Parts of a recording's time, at least one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimeSpans(pub Vec<TimeSpan>);
+
 /// A part of a recording's time; both ends are in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TimeSpan {
@@ -115,11 +119,44 @@ pub enum TimeSpan {
     },
 }
 
-/// `12.5,13.25`, `12.5,`, `,13.25`, `10%-20%`, `10%` (the first tenth), `10%/2` (the second).
-fn time_span(text: &str) -> Result<TimeSpan, &'static str> {
-    if text.contains('%') {
-        return part(text.trim());
+/// Spans between spaces, or parts between commas, as in perf. Parts may be in any order and overlap there, spans may not.
+fn time_spans(text: &str) -> Result<TimeSpans, &'static str> {
+    let is_of_parts = text.contains('%');
+    let spans: Vec<TimeSpan> = match text.matches(',').count() {
+        _ if is_of_parts => {
+            text.split(',').map(|text| part(text.trim())).collect::<Result<_, _>>()?
+        }
+        // A space may stand behind its comma.
+        0 | 1 => vec![time_span(text)?],
+        _ => text.split_whitespace().map(time_span).collect::<Result<_, _>>()?,
+    };
+    match &spans[..] {
+        [_] => Ok(TimeSpans(spans)),
+        // Somebody may mean 10%-20%.
+        _ if is_of_parts && text.split(',').any(|part| !part.contains(['-', '/'])) => {
+            Err(NOT_A_PART)
+        }
+        several if several.is_sorted_by(|before, next| before.is_before(next)) => {
+            Ok(TimeSpans(spans))
+        }
+        _ => Err("of several spans each has to begin after the one before has ended"),
     }
+}
+
+impl TimeSpan {
+    fn is_before(&self, next: &Self) -> bool {
+        match (self, next) {
+            (Self::Clock { stop: Some(stop), .. }, Self::Clock { start: Some(start), .. }) => {
+                stop < start
+            }
+            (Self::Clock { .. }, Self::Clock { .. }) => false,
+            _ => true,
+        }
+    }
+}
+
+/// `12.5,13.25`, `12.5,`, `,13.25`.
+fn time_span(text: &str) -> Result<TimeSpan, &'static str> {
     let (start, stop) = text.split_once(',').unwrap_or((text, ""));
     let (start, stop) = (seconds(start)?, seconds(stop)?);
     match start.zip(stop) {
@@ -129,10 +166,8 @@ fn time_span(text: &str) -> Result<TimeSpan, &'static str> {
     }
 }
 
+/// `10%-20%`, `10%` (the first tenth), `10%/2` (the second).
 fn part(text: &str) -> Result<TimeSpan, &'static str> {
-    if text.contains(',') {
-        return Err("only one part of the time can be given");
-    }
     let (start, stop) = if let Some((share, number)) = text.split_once('/') {
         let number: u32 = number.trim().parse().map_err(|_| NOT_A_PART)?;
         let number = number.checked_sub(1).ok_or(NOT_A_PART)?;
@@ -180,25 +215,50 @@ mod tests {
 
     #[test]
     fn times_are_seconds_or_parts() {
-        let clock = |start, stop| Ok(TimeSpan::Clock { start, stop });
-        assert_eq!(time_span("12.5,13.25"), clock(Some(12_500_000_000), Some(13_250_000_000)));
-        assert_eq!(time_span("12,"), clock(Some(12_000_000_000), None));
-        assert_eq!(time_span("12"), clock(Some(12_000_000_000), None));
-        assert_eq!(time_span(",0.000000001"), clock(None, Some(1)));
+        let clock = |start, stop| one(TimeSpan::Clock { start, stop });
+        assert_eq!(time_spans("12.5,13.25"), clock(Some(12_500_000_000), Some(13_250_000_000)));
+        assert_eq!(time_spans(" 12, 13 "), clock(Some(12_000_000_000), Some(13_000_000_000)));
+        assert_eq!(time_spans("12,"), clock(Some(12_000_000_000), None));
+        assert_eq!(time_spans("12"), clock(Some(12_000_000_000), None));
+        assert_eq!(time_spans(",0.000000001"), clock(None, Some(1)));
         for text in
             ["", ",", "a,b", "2,1", "1.0000000001,2", "-1,2", ".5,1", "99999999999999,", "1,2,3"]
         {
-            assert!(time_span(text).is_err(), "{text}");
+            assert!(time_spans(text).is_err(), "{text}");
         }
-        let part = |start, stop| Ok(TimeSpan::Part { start, stop });
-        assert_eq!(time_span("10%-20%"), part(0.1, 0.2));
-        assert_eq!(time_span("25%"), part(0.0, 0.25));
-        assert_eq!(time_span("25%/4"), part(0.75, 1.0));
-        assert!(time_span("10%/10").is_ok());
+        let part = |start, stop| one(TimeSpan::Part { start, stop });
+        assert_eq!(time_spans("10%-20%"), part(0.1, 0.2));
+        assert_eq!(time_spans("25%"), part(0.0, 0.25));
+        assert_eq!(time_spans("25%/4"), part(0.75, 1.0));
+        assert!(time_spans("10%/10").is_ok());
         for text in
             ["%", "20%-10%", "10%/0", "10%/11", "101%", "10%,20%", "-5%-10%", "nan%", "5%-5%"]
         {
-            assert!(time_span(text).is_err(), "{text}");
+            assert!(time_spans(text).is_err(), "{text}");
+        }
+    }
+
+    fn one(span: TimeSpan) -> Result<TimeSpans, &'static str> {
+        Ok(TimeSpans(vec![span]))
+    }
+
+    /// perf refuses the same, but for the last, of which it takes the first part alone.
+    #[test]
+    fn several_spans_follow_each_other() {
+        let clock = |start: Option<u64>, stop: Option<u64>| {
+            let nanos = |seconds: u64| seconds * 1_000_000_000;
+            TimeSpan::Clock { start: start.map(nanos), stop: stop.map(nanos) }
+        };
+        let several = [clock(None, Some(1)), clock(Some(2), Some(3)), clock(Some(4), None)];
+        assert_eq!(time_spans(" ,1 2,3  4, "), Ok(TimeSpans(several.into())));
+        for text in ["3,4 1,2", "1,3 2,4", "1,2 2,3", "1, 3,4", "1,2 ,4", "1,2 3", "1,2 10%-20%"] {
+            assert!(time_spans(text).is_err(), "{text}");
+        }
+        let part = |start, stop| TimeSpan::Part { start, stop };
+        let parts = [part(0.25, 0.5), part(0.0, 0.25)];
+        assert_eq!(time_spans("25%/2, 0%-25%"), Ok(TimeSpans(parts.into())));
+        for text in ["10%/2,", "10%/2 10%/3", "0%-10% 30%-40%"] {
+            assert!(time_spans(text).is_err(), "{text}");
         }
     }
 

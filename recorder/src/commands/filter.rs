@@ -1,5 +1,7 @@
 //! The filters and steps of a command line as a query.
 
+use std::ops::Range;
+
 use anyhow::{Context as _, bail};
 use perftab_core::session::Session;
 use perftab_core::{
@@ -7,7 +9,7 @@ use perftab_core::{
     without_parameters,
 };
 
-use crate::cli::{FilterArgs, SampleFilterArgs, SymbolArgs, TimeSpan};
+use crate::cli::{FilterArgs, SampleFilterArgs, SymbolArgs, TimeSpan, TimeSpans};
 use crate::output::printable;
 
 /// Adds what was asked for to `query`. Steps are taken in the order focus, drop, merge, search.
@@ -42,7 +44,9 @@ pub fn apply_to_samples(
     query.processes.clone_from(&args.pid);
     query.threads.clone_from(&args.tid);
     query.cpus = args.cpu.iter().flat_map(|range| range.first..=range.last).collect();
-    query.range = args.time.map(|span| range(session, span)).transpose()?;
+    if let Some(TimeSpans(spans)) = &args.time {
+        (query.range, query.spans) = times(session, spans)?;
+    }
     query.dsos = args.dso.iter().flat_map(|name| dsos(session, name)).collect();
     Ok(())
 }
@@ -69,9 +73,32 @@ fn refuse_what_is_not_known(args: &SampleFilterArgs, session: &Session) -> anyho
     }
 }
 
+/// From where to where, and the parts of that if it has gaps.
+fn times(
+    session: &Session,
+    spans: &[TimeSpan],
+) -> anyhow::Result<(Option<TimeRange>, Vec<Range<u64>>)> {
+    let spans = spans.iter().map(|span| range(session, *span));
+    let mut spans: Vec<Range<u64>> = spans.collect::<anyhow::Result<_>>()?;
+    spans.sort_unstable_by_key(|span| span.start);
+    let start = spans.first().map_or(0, |span| span.start);
+    let end = spans.iter().map(|span| span.end).max().unwrap_or_default();
+    let mut parts: Vec<Range<u64>> = Vec::new();
+    for span in spans {
+        match parts.last_mut() {
+            Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
+            _ => parts.push(span),
+        }
+    }
+    if parts.len() == 1 {
+        parts.clear();
+    }
+    Ok((Some(TimeRange { start, end, side: RangeSide::Inside }), parts))
+}
+
 /// Times of the recorder's clock, both of them in it, as times since the first sample, the second
 /// of them not in it.
-fn range(session: &Session, span: TimeSpan) -> anyhow::Result<TimeRange> {
+fn range(session: &Session, span: TimeSpan) -> anyhow::Result<Range<u64>> {
     let profile = session.profile();
     let times = &profile.samples.time_nanos;
     let Some(first) = profile.first_time() else {
@@ -91,11 +118,7 @@ fn range(session: &Session, span: TimeSpan) -> anyhow::Result<TimeRange> {
             (at(start), if stop > at(start) && stop != end { stop - 1 } else { stop })
         }
     };
-    Ok(TimeRange {
-        start: start.saturating_sub(first),
-        end: stop.saturating_add(1).saturating_sub(first),
-        side: RangeSide::Inside,
-    })
+    Ok(start.saturating_sub(first)..stop.saturating_add(1).saturating_sub(first))
 }
 
 /// The DSOs of a path or file name, in every build. One that there is not is asked for too: nothing

@@ -424,8 +424,10 @@ fn the_same_filters_leave_the_same_samples() {
     let exact = format!("{},{}", time(2), time(5));
     let from = format!("{},", &time(3)[..time(3).len() - 3]);
     let to = format!(",{}", &time(6)[..time(6).len() - 3]);
+    let two = format!("{},{} {},{}", time(1), time(2), time(5), time(6));
+    let three = format!(",{} {},{}  {},", time(1), time(3), time(4), time(7));
     // perf leaves the column of a DSO out that is the only one asked for.
-    let filters: [&[&str]; 15] = [
+    let filters: [&[&str]; 18] = [
         &[],
         &["--comm", "worker"],
         &["--comm", "worker,helper"],
@@ -440,12 +442,15 @@ fn the_same_filters_leave_the_same_samples() {
         &["--time", &exact],
         &["--time", &from],
         &["--time", &to],
+        &["--time", &two],
+        &["--time", &three],
+        &["--time", &two, "--comm", "worker"],
         &["--comm", "worker,other worker", "--time", &from, "--dsos", "workload,none"],
     ];
     let counts = filters.map(|filter| recorded.left_by(filter, all.len()));
     // Something was left by most, and taken away by most.
     let partly = counts.iter().filter(|&&count| 0 < count && count < counts[0]).count();
-    assert!(partly >= 11, "{counts:?}");
+    assert!(partly >= 14, "{counts:?}");
 }
 
 #[test]
@@ -459,6 +464,16 @@ fn parts_of_the_time_are_those_of_perf() {
     for part in ["10%-35%", "0%-10%", "70%-100%", "33%", "12.5%/3"] {
         assert!(of(part) < all as u64, "{part}");
     }
+    assert_eq!(of("25%/4,25%/1,25%/3,25%/2"), all as u64);
+    for [several, first, second] in [
+        ["10%/2,10%/3", "10%/2", "10%/3"],
+        ["0%-10%,30%-40%", "0%-10%", "30%-40%"],
+        ["90%-100%, 50%-60%", "90%-100%", "50%-60%"],
+    ] {
+        assert_eq!(of(several), of(first) + of(second), "{several}");
+    }
+    // A sample in two of them counts once.
+    assert_eq!(of("0%-10%,5%-20%"), of("0%-20%"));
 }
 
 #[test]

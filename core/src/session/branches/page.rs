@@ -119,8 +119,8 @@ pub(in crate::session) struct KeptBranches {
 
 /// What of a query decides which branches count. Steps are of stacks.
 fn filters_of(query: &Query) -> Query {
-    let Query { event, range, processes, threads, cpus, comms, dsos, .. } = query.clone();
-    Query { event, range, processes, threads, cpus, comms, dsos, ..Query::default() }
+    let Query { event, range, spans, processes, threads, cpus, comms, dsos, .. } = query.clone();
+    Query { event, range, spans, processes, threads, cpus, comms, dsos, ..Query::default() }
 }
 
 impl Session {
