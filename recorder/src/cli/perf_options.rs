@@ -73,7 +73,7 @@ const COMMANDS: &[Options] = &[
         letters: &[],
         answers: &[
             (
-                "-s --sort --fields --hierarchy --symbols --dsos --comms --percent-limit --percentage --show-total-period",
+                "--fields --hierarchy --symbols --dsos --comms --percent-limit --percentage --show-total-period",
                 "/ filters by names; or record for some seconds: perftab report has it",
             ),
             ("-f --count-filter", "use -E N"),

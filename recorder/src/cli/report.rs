@@ -121,7 +121,7 @@ impl ReportFields {
 }
 
 /// A key by its name, or as in perf by how its name begins.
-fn sort_key(text: &str) -> Result<SortKey, String> {
+pub(super) fn sort_key(text: &str) -> Result<SortKey, String> {
     if let Ok(key) = SortKey::from_str(text, true) {
         return Ok(key);
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::report::{SortKey, sort_key};
 use crate::record::{SamplingArgs, TargetArgs, parse_duration};
 
 /// `perftab top`.
@@ -27,6 +28,9 @@ pub struct TopArgs {
     /// Hide functions of user space
     #[arg(short = 'U', long = "hide_user_symbols")]
     pub hide_user: bool,
+    /// Rows: comm,pid,tid,cpu,socket,dso,sym; by self,total
+    #[arg(short, long, value_name = "KEY,…", value_delimiter = ',', value_parser = sort_key)]
+    pub sort: Vec<SortKey>,
     /// Order by weight including callees
     #[arg(long, overrides_with = "no_children")]
     pub children: bool,

@@ -4,9 +4,9 @@ mod branch_history;
 mod branches;
 mod call_graph;
 mod hierarchy;
-mod rows;
+pub mod rows;
 mod scope;
-mod sort;
+pub mod sort;
 
 use std::io::{self, Write};
 use std::num::NonZeroU32;

@@ -9,7 +9,7 @@ use perftab_core::{
 
 use super::branches;
 use super::rows::Column;
-use crate::cli::{ReportArgs, ReportField, ReportFields, SortKey};
+use crate::cli::{ReportArgs, ReportField, ReportFields, SortKey, TopArgs};
 
 /// What rows are and how they are ordered.
 pub struct Sort {
@@ -41,17 +41,7 @@ impl Sort {
     /// Says of keys that do not go together why.
     pub fn of(args: &ReportArgs) -> anyhow::Result<Self> {
         let default = if args.children { FunctionKey::Total } else { FunctionKey::SelfWeight };
-        let (mut rows, mut orders) = (Vec::new(), Vec::new());
-        for &key in &args.sort {
-            match key {
-                SortKey::Own => {
-                    orders.push(if args.children { default } else { FunctionKey::SelfWeight })
-                }
-                SortKey::Total => orders.push(FunctionKey::Total),
-                SortKey::Name => orders.push(FunctionKey::Name),
-                key => rows.extend(row_key(key, args.time_quantum)?),
-            }
-        }
+        let (mut rows, key) = rows_and_order(&args.sort, default, args.time_quantum)?;
         let asked = [
             (args.rows.show_nr_samples, Column::Samples),
             (args.rows.show_total_period, Column::Period),
@@ -70,9 +60,6 @@ impl Sort {
             }
             None => None,
         };
-        if orders.len() > 1 {
-            bail!("--sort takes only one of self, total and name");
-        }
         if args.inverted && !rows.is_empty() {
             bail!("--inverted works for functions only");
         }
@@ -97,18 +84,12 @@ impl Sort {
         if chooses && is_table && !rows.contains(&Key::Function) {
             rows.push(Key::Function);
         }
-        // A function is one of its DSO in any case.
-        if !args.mem_mode
-            && !args.rows.hierarchy
-            && columns.is_none()
-            && rows.contains(&Key::Function)
-            && rows.iter().all(|key| matches!(key, Key::Function | Key::Dso))
-        {
+        if !args.mem_mode && !args.rows.hierarchy && columns.is_none() && are_functions(&rows) {
             rows.clear();
         }
         // As in perf, the first share orders rows; `--sort self` is there if nothing is said.
         let share = columns.iter().flatten().find(|it| matches!(it, Column::Own | Column::Total));
-        let key = match (orders.pop().unwrap_or(default), share) {
+        let key = match (key, share) {
             (FunctionKey::SelfWeight, Some(Column::Total)) => FunctionKey::Total,
             (key, _) => key,
         };
@@ -121,6 +102,53 @@ impl Sort {
         let measure = if args.mem_mode { Measure::Cost } else { Measure::Period };
         Ok(Self { rows, order: FunctionOrder { key, direction }, measure, columns, more })
     }
+}
+
+/// What `perftab top` is asked for: what rows are, none for functions, and by what they are ordered.
+pub fn of_top(args: &TopArgs) -> anyhow::Result<(Vec<Key>, FunctionKey)> {
+    use SortKey::{Comm, Cpu, Dso, Function, Own, Pid, Socket, Tid, Total};
+    let of_top = [Own, Total, Comm, Pid, Tid, Cpu, Socket, Dso, Function];
+    if !args.sort.iter().all(|key| of_top.contains(key)) {
+        bail!(
+            "--sort: there are comm,pid,tid,cpu,socket,dso,sym, and to order by self,total; perftab report has the others"
+        );
+    }
+    let default = if args.children { FunctionKey::Total } else { FunctionKey::SelfWeight };
+    // No time is among them.
+    let (mut rows, order) = rows_and_order(&args.sort, default, NonZeroU64::MIN)?;
+    if are_functions(&rows) {
+        rows.clear();
+    }
+    if !rows.is_empty() && (args.hide_kernel || args.hide_user) {
+        bail!("-K and -U hide functions: rows are such by --sort sym or sym,dso, or without it");
+    }
+    Ok((rows, order))
+}
+
+/// What rows are by keys, and what they are ordered by.
+fn rows_and_order(
+    sort: &[SortKey],
+    default: FunctionKey,
+    quantum: NonZeroU64,
+) -> anyhow::Result<(Vec<Key>, FunctionKey)> {
+    let (mut rows, mut orders) = (Vec::new(), Vec::new());
+    for &key in sort {
+        match key {
+            SortKey::Own => orders.push(default),
+            SortKey::Total => orders.push(FunctionKey::Total),
+            SortKey::Name => orders.push(FunctionKey::Name),
+            key => rows.extend(row_key(key, quantum)?),
+        }
+    }
+    if orders.len() > 1 {
+        bail!("--sort takes only one of self, total and name");
+    }
+    Ok((rows, orders.pop().unwrap_or(default)))
+}
+
+/// Whether a row by these keys is a function, which is one of its DSO in any case.
+fn are_functions(rows: &[Key]) -> bool {
+    rows.contains(&Key::Function) && rows.iter().all(|key| matches!(key, Key::Function | Key::Dso))
 }
 
 /// The columns that are asked for, then the other keys of rows. Adds those that are asked for to the keys.

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use perftab_core::{FunctionKey, Pattern, RangeSide, TimeRange};
+use perftab_core::{FunctionKey, Key as RowKey, Pattern, RangeSide, TimeRange};
 use signal_hook::consts::{SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -25,6 +25,7 @@ use self::keys::{Key, keys_of};
 use self::rows::{Column, Columns, Hidden, Layout, Look, Open, Path, Picture};
 use self::screen::{Emphasis, Line};
 use crate::cli::TopArgs;
+use crate::commands::report::sort;
 use crate::images::search::NewCopies;
 use crate::live_session::LiveSession;
 use crate::output::{self, Outcome, Results, counted, grouped, percent, printable};
@@ -83,6 +84,7 @@ pub fn run(args: &TopArgs) -> anyhow::Result<Outcome> {
         true => Medium::Screen,
         false => Medium::Text,
     };
+    let sort = sort::of_top(args)?;
     let (messages, incoming) = sync_channel(WAITING);
     let mut shows = None;
     let begin = |recorded: Recorded, ender: Ender| -> anyhow::Result<live::Take> {
@@ -91,7 +93,7 @@ pub fn run(args: &TopArgs) -> anyhow::Result<Outcome> {
         }
         let args = args.clone();
         // A session stays on its thread.
-        let show = move || Top::new(&args, medium, recorded, ender).run(&incoming);
+        let show = move || Top::new(&args, sort, medium, recorded, ender).run(&incoming);
         let thread = thread::Builder::new().name("top".to_owned()).spawn(show);
         shows = Some(thread.context("a thread cannot be started")?);
         let messages = messages.clone();
@@ -171,19 +173,23 @@ struct Top {
 }
 
 impl Top {
-    fn new(args: &TopArgs, medium: Medium, recorded: Recorded, ender: Ender) -> Self {
+    fn new(
+        args: &TopArgs,
+        (keys, order): (Vec<RowKey>, FunctionKey),
+        medium: Medium,
+        recorded: Recorded,
+        ender: Ender,
+    ) -> Self {
         let delay = args.delay.unwrap_or(DELAY);
         let recent = if args.zero { delay } else { delay.max(RECENT) };
         let has_chains = recorded.chains == Chains::Recorded;
         Self {
             medium,
             look: Look {
-                layout: Layout::Functions,
+                layout: Layout::without_tree(&keys),
+                keys,
                 event: 0,
-                order: match args.children {
-                    true => FunctionKey::Total,
-                    false => FunctionKey::SelfWeight,
-                },
+                order,
                 hidden: Hidden::of(args.hide_kernel, args.hide_user),
                 filter: String::new(),
                 open: match medium {
@@ -301,7 +307,7 @@ impl Top {
         let mut results = Results::new();
         writeln!(results, "# perftab top: {}", self.heading())?;
         writeln!(results, "# {}", self.what_is_shown())?;
-        writeln!(results, "#{}", &Picture::titles(&self.look)[1..])?;
+        writeln!(results, "#{}", &self.picture.titles(&self.look)[1..])?;
         let mut functions = self.entries.unwrap_or(PRINTED);
         for row in &self.picture.rows {
             if row.path.len() == 1 {
@@ -378,7 +384,7 @@ impl Top {
         let mut lines = vec![
             (self.heading(), Emphasis::None),
             (self.what_is_shown(), Emphasis::None),
-            (Picture::titles(&self.look), Emphasis::Bold),
+            (self.picture.titles(&self.look), Emphasis::Bold),
         ];
         let shown = self.picture.rows[..most].iter().enumerate().skip(self.scrolled).take(room);
         lines.extend(shown.map(|(index, row)| {
@@ -475,8 +481,8 @@ impl Top {
             Key::Text('C') => self.look.open = Open::These(HashSet::new()),
             Key::Text('t') => {
                 self.look.layout = match self.look.layout {
-                    Layout::Functions => Layout::Tree,
-                    Layout::Tree => Layout::Functions,
+                    Layout::Functions | Layout::Rows => Layout::Tree,
+                    Layout::Tree => Layout::without_tree(&self.look.keys),
                 };
                 self.selected = None;
             }
@@ -523,7 +529,7 @@ perftab top: what runs now
   PgUp, PgDn, Home, End
   Enter, e          callers of a function, or callees in the tree: with -g
   E, C              open all that has weight, close all
-  t                 functions, or the call tree from its root
+  t                 functions or rows of --sort, or the call tree from its root
   s                 order by self, or by total
   /                 only functions with these words, in the tree calls through them;
                     Escape: all

@@ -2,12 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use perftab_core::session::{CallTreeRows, Report, ReportFunction, Session};
+use perftab_core::session::{
+    Breakdown, BreakdownRow, CallTreeRows, Report, ReportFunction, Session,
+};
 use perftab_core::{
-    Direction, DsoId, DsoKind, FunctionKey, FunctionOrder, Group, Inlines, Pattern, Query,
-    SortDirection, TimeRange, Transform, mark,
+    Direction, DsoId, DsoKind, FunctionKey, FunctionOrder, Group, Inlines, Key, Measure, Pattern,
+    Query, SortDirection, TimeRange, Transform, mark,
 };
 
+use crate::commands::report::rows::{Columns as TextColumns, text, title};
 use crate::commands::report::{FORCED, file_name, push_shown_name};
 use crate::output::{grouped, percent, printable};
 
@@ -22,6 +25,8 @@ const LEAST_OPEN: f64 = 0.5;
 #[derive(Clone, Debug)]
 pub struct Look {
     pub layout: Layout,
+    /// What rows are; empty if they are functions.
+    pub keys: Vec<Key>,
     /// The number of the event.
     pub event: u32,
     pub order: FunctionKey,
@@ -37,8 +42,17 @@ pub struct Look {
 pub enum Layout {
     /// Functions, with their callers below.
     Functions,
+    /// By the keys of `--sort`.
+    Rows,
     /// From the outermost function on.
     Tree,
+}
+
+impl Layout {
+    /// By keys, or of functions if there are none.
+    pub fn without_tree(keys: &[Key]) -> Self {
+        if keys.is_empty() { Self::Functions } else { Self::Rows }
+    }
 }
 
 /// Whose functions are not shown.
@@ -109,6 +123,8 @@ impl Column {
 pub struct Row {
     /// What it is, whatever else is shown.
     pub path: Path,
+    /// In place of the last name of its path.
+    text: Option<String>,
     own: Option<f64>,
     total: Option<f64>,
     samples: u64,
@@ -133,6 +149,8 @@ pub struct Picture {
     pub kernel_share: f64,
     pub named_share: f64,
     pub rows: Vec<Row>,
+    /// What stands above the texts of rows that are not functions.
+    titles: Option<String>,
     whole: f64,
     /// Characters of the names of DSOs.
     dso_width: usize,
@@ -208,10 +226,14 @@ impl Picture {
         let mut picture = Self::heading(&report, &kernel);
         picture.rows = match look.layout {
             Layout::Functions => functions(&report, look, &kernel),
-            Layout::Tree => Vec::new(),
+            Layout::Rows | Layout::Tree => Vec::new(),
         };
         let lost = session.profile().lost;
         picture.lost = lost.events.max(lost.samples);
+        if look.layout == Layout::Rows {
+            picture.add_by_keys(session, &query, look, order);
+            return picture;
+        }
         let mut tree = Tree { session, look, query, whole: picture.whole, rows: Vec::new() };
         match look.layout {
             Layout::Tree => {
@@ -219,7 +241,9 @@ impl Picture {
                 tree.query.steps.push(Transform::Search { text: look.filter.clone() });
                 tree.add_below(0, &Vec::new());
             }
-            Layout::Functions => tree.add_with_callers(std::mem::take(&mut picture.rows)),
+            Layout::Functions | Layout::Rows => {
+                tree.add_with_callers(std::mem::take(&mut picture.rows));
+            }
         }
         picture.rows = tree.rows;
         let dso_width = |row: &Row| row.path.last().map_or(0, |(_, dso)| dso.chars().count());
@@ -243,10 +267,40 @@ impl Picture {
         }
     }
 
+    /// Rows by the keys of `--sort`, as `report` has them, heaviest first.
+    fn add_by_keys(
+        &mut self,
+        session: &mut Session,
+        query: &Query,
+        look: &Look,
+        order: FunctionOrder,
+    ) {
+        let Breakdown { rows, .. } =
+            session.breakdown(query, Measure::Period, &look.keys, order, usize::MAX);
+        let cells: Vec<Vec<String>> =
+            rows.iter().map(|row| row.cells.iter().map(text).collect()).collect();
+        let titles = look.keys.iter().map(|&key| title(key)).collect();
+        let columns = TextColumns::new(titles, cells.iter().cloned());
+        self.titles = Some(columns.titles());
+        let pattern = Pattern::new(&look.filter);
+        let shown = rows.iter().zip(cells).zip(columns.rows()).filter(|((_, cells), _)| {
+            pattern.as_ref().is_none_or(|it| it.finds(&cells.join(" "), None))
+        });
+        let row = |((row, cells), text): ((&BreakdownRow, Vec<String>), String)| Row {
+            path: vec![(cells.join("  "), String::new())],
+            text: Some(text),
+            own: Some(row.self_weight as f64),
+            total: Some(row.total as f64),
+            samples: row.self_samples,
+            fold: Fold::Nothing,
+        };
+        self.rows = shown.take(MOST_ROWS).map(row).collect();
+    }
+
     /// The titles of the columns.
-    pub fn titles(look: &Look) -> String {
+    pub fn titles(&self, look: &Look) -> String {
         let mut line = String::new();
-        if look.layout == Layout::Functions {
+        if look.layout != Layout::Tree {
             line.push_str("   Self");
         }
         if look.columns.total == Column::Shown || look.layout == Layout::Tree {
@@ -255,7 +309,8 @@ impl Picture {
         if look.columns.samples == Column::Shown {
             line.push_str("    Samples");
         }
-        line.push_str("    Function");
+        line.push_str("    ");
+        line.push_str(self.titles.as_deref().unwrap_or("Function"));
         line
     }
 
@@ -266,7 +321,7 @@ impl Picture {
             None => " ".repeat(7),
         };
         let mut line = String::new();
-        if look.layout == Layout::Functions {
+        if look.layout != Layout::Tree {
             line.push_str(&share(row.own));
         }
         if look.columns.total == Column::Shown || look.layout == Layout::Tree {
@@ -284,6 +339,7 @@ impl Picture {
         let depth = row.path.len().saturating_sub(1);
         line.push_str(&format!("{:1$} {mark} ", "", 2 * depth));
         let (name, dso) = row.path.last().map_or(("", ""), |(name, dso)| (name, dso));
+        let name = row.text.as_deref().unwrap_or(name);
         let used = line.chars().count();
         match look.columns.dso {
             Column::Shown => {
@@ -333,6 +389,7 @@ fn functions(report: &Report<'_>, look: &Look, kernel: &HashSet<String>) -> Vec<
         }
         rows.push(Row {
             path: vec![(name, dso)],
+            text: None,
             own: Some(function.self_weight as f64),
             total: Some(function.total as f64),
             samples: function.self_samples,
@@ -433,6 +490,7 @@ impl Tree<'_> {
             let is_caller = self.look.layout == Layout::Functions;
             self.rows.push(Row {
                 path: path.clone(),
+                text: None,
                 own: is_caller.then_some(total),
                 total: (!is_caller).then_some(total),
                 samples: below.samples[index] as u64,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use perftab_tests::child_process::LimitedCommand;
-use perftab_tests::perftab_binary;
+use perftab_tests::{perftab_binary, program};
 
 use crate::record::recorder::{Recorder, RunningProcess, busy, is_installed, wait_for};
 
@@ -69,6 +69,58 @@ fn top_names_and_counts_as_report_does() {
         return;
     }
     panic!("the process had no time on the CPU");
+}
+
+#[test]
+fn top_has_rows_by_the_keys_of_report() {
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let other = recorder.folder.join("other");
+    program::copy(&program, &other);
+    let processes = [&program, &other].map(|program| RunningProcess::program(program, &[]));
+    let [pid, other_pid] = [0, 1].map(|index| processes[index].pid());
+    let both = format!("{pid},{other_pid}");
+    let top = |options: &[&str]| {
+        let mut top = Command::new(perftab_binary());
+        top.args(["top", "--stdio", "-g", "-p", &both, "--duration", "1500ms"]).args(options);
+        let shown = top.ended().expect("perftab runs");
+        (
+            shown.status.success(),
+            [shown.stdout, shown.stderr].map(|it| String::from_utf8(it).expect("text")),
+        )
+    };
+    let recording = recorder.start(&["-g", "-p", &both]);
+    let (is_shown, [text, said]) = top(&["-s", "comm,tid"]);
+    processes.iter().for_each(|process| process.runs_for(10));
+    recording.signal("INT");
+    assert_eq!(recording.end().exit_code, Some(0));
+    assert!(is_shown, "{said}");
+    let last = &text[text.rfind("# perftab top: ").expect("a table")..];
+    assert!(last.contains("Self   Total    Thread  TID\n"), "{last}");
+    let mut report = Command::new(perftab_binary());
+    let report = report.args(["report", "--sort", "comm,tid"]).arg(&recorder.file);
+    let report = String::from_utf8(report.ended().expect("perftab runs").stdout).expect("text");
+    for (name, pid) in [("busy", &pid), ("other", &other_pid)] {
+        let row = |text: &str| {
+            let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            rows.filter(|row| row.ends_with(&[name, pid])).count()
+        };
+        assert_eq!((row(last), row(&report)), (1, 1), "{last}\n{report}");
+    }
+    // Both are the rows without it.
+    for sort in [&["-s", "sym,dso"][..], &["--sort", "total"]] {
+        let (is_shown, [text, said]) = top(sort);
+        assert!(is_shown && text.contains(" user_work "), "{text}{said}");
+    }
+    for (sort, words) in [
+        (&["-s", "srcline"][..], "perftab report has the others"),
+        (&["-s", "symbol_from"], "perftab report has the others"),
+        (&["-s", "self,total"], "only one of"),
+        (&["-s", "comm", "-K"], "-K and -U hide functions"),
+    ] {
+        let (is_shown, [_, said]) = top(sort);
+        assert!(!is_shown && said.contains(words), "{said}");
+    }
 }
 
 #[test]
