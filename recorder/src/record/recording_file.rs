@@ -15,7 +15,7 @@
 //! The disk may fill up at any write, so space for the end is allocated before the data that could
 //! take it; what was recorded until then is completed like any other recording.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, FileTypeExt};
@@ -506,10 +506,17 @@ fn check_kind(path: &Path) -> Result<()> {
 }
 
 fn keep_old(path: &Path) -> Result<()> {
-    if output::there(path)?.is_some_and(|meta| meta.is_file() && meta.len() > 0) {
-        let mut old = path.as_os_str().to_owned();
-        old.push(".old");
-        fs::rename(path, old).with_context(|| path.display().to_string())?;
+    match output::there(path, Readers::Owner)?.filter(Metadata::is_file) {
+        Some(empty) if empty.len() == 0 => {
+            // It may be another's, or open to others. Where it has to stay, we see to that when we open it.
+            let _ = fs::remove_file(path);
+        }
+        Some(_) => {
+            let mut old = path.as_os_str().to_owned();
+            old.push(".old");
+            fs::rename(path, old).with_context(|| path.display().to_string())?;
+        }
+        None => {}
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::BuildId;
 use perftab_perfdata::format::footer::Footer;
 use perftab_perfdata::format::perftab_section::{self, EmbeddedFile, PerftabSection};
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, OFlags};
 
 use super::elf_parts::{ElfPart, Parts, WholeElf};
 use crate::images::candidates::{Candidates, SoughtDso};
@@ -137,7 +137,9 @@ fn is_embedded(part: ElfPart, path: &str) -> bool {
 /// Writes the section anew, with these files. It is the last of the recording, so that nothing else is moved. Returns how
 /// many bytes that adds.
 fn add_files(path: &Path, files: Vec<EmbeddedFile>) -> Result<u64> {
-    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    // The one that was written, and no link that somebody put there since.
+    let flags = OFlags::NOFOLLOW.bits() as i32;
+    let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
     let end = file.metadata()?.len();
     let (at, mut section) = section_of(&file, end)?;
     section.embedded.extend(files);
