@@ -1,5 +1,6 @@
 //! Options of what is written: where, how large, and when it goes on in another file. Names and meanings as in perf.
 
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -96,6 +97,13 @@ impl OutputPlan {
                 }
                 (true, Some(_)) => {
                     bail!("--overwrite keeps samples in memory; write them by SIGUSR2 or --trigger")
+                }
+                // Even of a device: perf renames /dev/null.
+                (false, Some(_)) if fs::symlink_metadata(&path).is_ok_and(|it| !it.is_file()) => {
+                    bail!(
+                        "--switch-output: {} is no file, and what is complete gets another name",
+                        path.display()
+                    )
                 }
                 (false, Some(at)) => Ok(Self::Parts(path, Rotation { at, most })),
                 (false, None) if most.is_some() => {

@@ -180,6 +180,19 @@ fn what_cannot_become_a_recording_is_refused_before_anything_runs() {
         refused(name, &["belongs to somebody else"]);
         assert_eq!(fs::read_to_string(path(name)).unwrap(), content);
     }
+    // perf renames the device, and nobody has it any more.
+    let device = Command::new("mknod").arg(path("null")).args(["c", "1", "3"]).exit_status();
+    assert!(device.expect("mknod runs").success());
+    let output = Command::new(perftab_binary())
+        .args(["record", "--switch-output", "-o"])
+        .arg(path("null"))
+        .args(["--", "true"])
+        .ended()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("null is no file") && said.contains("another name"), "{said}");
+    assert!(path("null").exists());
 }
 
 /// Killed before it lets the command go, the recorder leaves no process that is stopped for good.
