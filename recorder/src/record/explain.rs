@@ -117,6 +117,30 @@ pub fn ring(error: &io::Error, bytes: usize) -> Error {
     }
 }
 
+/// Why the kernel's frames have no names where it keeps its addresses from us, and when it would not.
+pub fn hidden_addresses() -> String {
+    hidden_by(sysctl_number("kernel/kptr_restrict"))
+}
+
+/// As `kallsyms_show_value` in `kernel/ksyms_common.c` decides: 0 shows them also to whoever may count the kernel without
+/// privileges, 2 to nobody.
+fn hidden_by(restrict: Option<u32>) -> String {
+    let privileged =
+        "record as root, or with CAP_SYSLOG (setcap cap_perfmon,cap_syslog=ep on perftab)";
+    let remedy = match restrict {
+        Some(0) => format!("{privileged}, or after sysctl kernel.perf_event_paranoid=1"),
+        Some(1) | None => privileged.to_owned(),
+        Some(_) => "record after sysctl kernel.kptr_restrict=1".to_owned(),
+    };
+    let who = match restrict {
+        Some(restrict @ 1..) => {
+            format!("kernel.kptr_restrict is {restrict}, which hides the kernel's")
+        }
+        Some(0) | None => "the kernel hides its".to_owned(),
+    };
+    format!("{who} addresses, so its frames have no names; {remedy}")
+}
+
 /// The system's words without `(os error N)`.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
@@ -126,4 +150,18 @@ pub fn reason(error: &io::Error) -> String {
 fn is_ours(tid: i32) -> bool {
     let owner = std::fs::metadata(format!("/proc/{tid}")).map(|meta| meta.uid());
     owner.is_ok_and(|uid| uid == rustix::process::geteuid().as_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shows_the_kernels_addresses_depends_on_what_hides_them() {
+        let [zero, one, two] = [0, 1, 2].map(|restrict| hidden_by(Some(restrict)));
+        assert!(zero.contains("CAP_SYSLOG") && zero.contains("perf_event_paranoid=1"), "{zero}");
+        assert!(!zero.contains("kptr_restrict"), "{zero}");
+        assert!(one.contains("kptr_restrict is 1") && one.contains("CAP_SYSLOG"), "{one}");
+        assert!(two.contains("is 2") && two.contains("sysctl kernel.kptr_restrict=1"), "{two}");
+    }
 }

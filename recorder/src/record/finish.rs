@@ -377,10 +377,7 @@ fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, counters: &Cou
         ));
     }
     if kernel.is_some_and(RunningKernel::addresses_are_hidden) {
-        notice(
-            "kernel.kptr_restrict hides the kernel's addresses, so its frames have no names; \
-             record after sysctl kernel.kptr_restrict=0, or as root where it is 1",
-        );
+        notice(explain::hidden_addresses());
     }
     if tally.lost_sideband > 0 {
         notice(format_args!(

@@ -45,7 +45,7 @@ impl RunningKernel {
         Self { build_id, modules, symbols }
     }
 
-    /// Whether `kernel.kptr_restrict` keeps the kernel's addresses from us.
+    /// Whether the kernel keeps its addresses from us.
     pub fn addresses_are_hidden(&self) -> bool {
         self.symbols.text.is_none()
     }

@@ -13,6 +13,7 @@ mod live;
 mod off_cpu;
 mod parts;
 mod peers;
+mod privileges;
 mod probes;
 pub mod recorder;
 mod silent_server;

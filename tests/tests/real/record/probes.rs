@@ -10,7 +10,7 @@ use perftab_tests::open::open_path;
 use perftab_tests::perftab_binary;
 use perftab_tests::program::compile;
 
-use crate::record::failures::as_nobody;
+use crate::record::privileges::as_nobody;
 use crate::record::recorder::{
     BUSY_ID, Recorder, RunningProcess, busy, is_installed, is_root, wait_for,
 };
