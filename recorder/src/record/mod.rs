@@ -155,9 +155,10 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<Recording> {
         (Ending::CommandEnded, Some(command)) => command.terminate(),
         _ => None,
     };
-    let kept = session.finish(&ending, exit_code, &plan)?;
+    let kept = session.finish(&ending, exit_code, &plan);
     // Only now: a command that takes its time to end must not keep the file incomplete.
     let code = command.as_mut().and_then(StoppedCommand::terminate);
+    let kept = kept?;
     let file = match plan.output {
         OutputPlan::File(path) if kept != RecordingOutcome::UntilFull => Some(path),
         _ => None,

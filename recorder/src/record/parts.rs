@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -89,25 +90,31 @@ impl Parts {
         }
     }
 
-    /// Gives what was written its own name.
+    /// Gives what was written its own name. What somebody has removed needs none: that is said when it is completed.
     pub fn keep(&mut self) -> Result<PathBuf> {
         let name = self.next_name();
-        fs::rename(&self.path, &name).with_context(|| self.path.display().to_string())?;
-        self.kept.push_back(name.clone());
+        match fs::rename(&self.path, &name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            renamed => {
+                renamed.with_context(|| self.path.display().to_string())?;
+                self.kept.push_back(name.clone());
+            }
+        }
         self.begun = Instant::now();
         Ok(name)
     }
 
-    /// Counts a file among those that are kept.
+    /// Counts a file among those that are kept, if it is there.
     fn add(&mut self, name: PathBuf) {
-        if self.kept.back() != Some(&name) {
+        if self.kept.back() != Some(&name) && fs::symlink_metadata(&name).is_ok() {
             self.kept.push_back(name);
         }
     }
 
-    /// There is no other file: what was written goes on.
-    fn take_back(&mut self) {
-        if let Some(name) = self.kept.pop_back() {
+    /// There is no other file: what was written under this name goes on.
+    fn take_back(&mut self, name: &Path) {
+        if self.kept.back().is_some_and(|last| last == name) {
+            self.kept.pop_back();
             let _ = fs::rename(name, &self.path);
         }
     }
@@ -139,7 +146,7 @@ impl Session {
             Ok(to) => to,
             Err(error) => {
                 if let Some(parts) = &mut self.parts {
-                    parts.take_back();
+                    parts.take_back(&name);
                 }
                 return Err(error);
             }

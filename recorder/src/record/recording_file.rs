@@ -18,7 +18,7 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -85,6 +85,8 @@ pub struct RecordingFile {
     checkpoint: Option<Checkpoint>,
     /// The payloads that the header leads to.
     linked: Option<Range<u64>>,
+    /// Names that it had as it was made: not every file system tells.
+    names: u64,
 }
 
 /// Where the recording is written.
@@ -129,9 +131,9 @@ impl RecordingFile {
             return Err(error).with_context(|| format!("{} cannot be written", path.display()));
         }
         let end = header.data.offset;
-        let (kind, allocated) = match file.metadata() {
-            Ok(meta) if meta.is_file() => (OutputKind::File, Some(end)),
-            _ => (OutputKind::Device, None),
+        let (kind, allocated, names) = match file.metadata() {
+            Ok(meta) if meta.is_file() => (OutputKind::File, Some(end), meta.nlink()),
+            _ => (OutputKind::Device, None, 0),
         };
         Ok(Self {
             file: WatchedFile::new(file),
@@ -143,7 +145,13 @@ impl RecordingFile {
             allocated,
             checkpoint: None,
             linked: None,
+            names,
         })
+    }
+
+    /// Whether somebody has removed it since: what is written then is nowhere.
+    fn is_removed(&self) -> bool {
+        self.names > 0 && self.file.file.metadata().is_ok_and(|meta| meta.nlink() == 0)
     }
 
     /// Bytes of records written.
@@ -325,6 +333,12 @@ impl RecordingFile {
     /// Writes the end and the final header. If there is no space for all of it, the largest parts
     /// are left out. Returns the file's size.
     pub fn finish(mut self, mut end: FileEnd) -> Result<(u64, LeftOut)> {
+        if self.is_removed() {
+            bail!(
+                "{} was removed while it was recorded: nothing is left of it",
+                self.path.display()
+            );
+        }
         end.features.sort_by_key(|(feature, _)| *feature);
         self.end_what_is_held();
         // Far ahead first, so that at no moment the file is without an end.

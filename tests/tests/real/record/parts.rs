@@ -76,6 +76,32 @@ fn each_part_is_whole_by_itself() {
     assert!(ends[0].1 < ends[1].0, "one follows the other: {ends:?}");
 }
 
+/// What cleans up may take the file away that is written. That one is lost, which is said, and the night goes on.
+#[test]
+fn a_part_that_is_removed_is_said_to_be_lost_and_the_next_begins() {
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let options = ["-e", "cpu-clock", "-g", "--switch-output", "--"];
+    let options = [&options[..], &[program.to_str().unwrap()]].concat();
+    let recording = recorder.start(&options);
+    fs::remove_file(&recorder.file).unwrap();
+    recording.signal("USR2");
+    wait_for("the next file", || recorder.file.exists() && data_size(&recorder.file) > 0);
+    recording.signal("INT");
+    let recorded = recording.end();
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let lost = "perf.data was removed while it was recorded: nothing is left of it";
+    assert!(recorded.said.contains(lost), "{}", recorded.said);
+    let [part] = &parts(&recorder)[..] else { panic!("{}", recorded.said) };
+    assert!(open_path(part).unwrap().info().samples > 0);
+
+    // Where it is the only one, nothing says that there is a file.
+    let recording = recorder.start(&["-e", "cpu-clock", "--", program.to_str().unwrap()]);
+    fs::remove_file(&recorder.file).unwrap();
+    recording.signal("INT");
+    recording.end().failed_with(1, &[lost]);
+}
+
 /// What is older than the rings can hold is gone, and no sample is in two files.
 #[test]
 fn a_flight_recorder_writes_what_is_latest_when_it_is_asked() {
