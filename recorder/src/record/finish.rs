@@ -9,6 +9,7 @@ use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::perftab_section::{PerftabSection, RecorderState};
 use perftab_perfdata::format::write::{CpuMode, EventDescription};
 use perftab_perfdata::format::{perftab_section, write};
+use rustix::io::Errno;
 
 use super::clock::Clock;
 use super::counters::Counters;
@@ -133,8 +134,13 @@ impl Session {
                 LeftOut::Nothing => "",
                 LeftOut::Something => ", without build-ids or symbols",
             };
-            let remedy =
-                if is_full(error) { "; free some space, or write elsewhere with -o" } else { "" };
+            let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(Errno::FBIG) => {
+                    "; raise the limit on files (ulimit -f), or stay below it with --switch-output=SIZE"
+                }
+                _ if is_full(error) => "; free some space, or write elsewhere with -o",
+                _ => "",
+            };
             let reason = explain::reason(error);
             let holds = if is_stream { "there are" } else { "it holds" };
             notice(format_args!(

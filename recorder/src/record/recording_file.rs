@@ -308,6 +308,7 @@ impl RecordingFile {
         }
         let is_short = end - self.header.data.offset < END_RESERVE;
         let least = if is_short { end + SMALLEST_END_RESERVE } else { needed };
+        let mut full = Errno::NOSPC;
         for until in [needed + ALLOCATION, needed, least] {
             let length = until - self.end;
             match rustix::fs::fallocate(
@@ -320,14 +321,14 @@ impl RecordingFile {
                     self.allocated = Some(until);
                     return Ok(());
                 }
-                Err(error) if is_full(&error.into()) => {}
+                Err(error) if is_full(&error.into()) => full = error,
                 Err(_) => {
                     self.allocated = None;
                     return Ok(());
                 }
             }
         }
-        Err(Errno::NOSPC.into())
+        Err(full.into())
     }
 
     /// Writes the end and the final header. If there is no space for all of it, the largest parts

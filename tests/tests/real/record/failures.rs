@@ -195,6 +195,24 @@ fn what_cannot_become_a_recording_is_refused_before_anything_runs() {
     assert!(path("null").exists());
 }
 
+/// It is no disk that is full.
+#[test]
+fn a_limit_on_the_size_of_files_is_named_where_it_ends_the_recording() {
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let script = "ulimit -f 200 && exec \"$0\" record -F 9999 -g -o \"$1\" -- \"$2\"";
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .args([&perftab_binary(), &recorder.file, &program])
+        .ended()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("File too large") && said.contains("ulimit -f"), "{said}");
+    assert!(!said.contains("free some space"), "{said}");
+    assert!(open_path(&recorder.file).unwrap().info().samples > 100, "{said}");
+}
+
 /// Killed before it lets the command go, the recorder leaves no process that is stopped for good.
 #[test]
 fn a_command_does_not_wait_for_a_recorder_that_was_killed() {
