@@ -347,7 +347,7 @@ impl Session {
                 self.counters.enable_samples().context("the counters cannot be started")?;
             }
             let went_on = self.go_on(plan, signals.took_usr2());
-            let obeyed = went_on.and_then(|()| self.obey(plan, control.as_mut()));
+            let obeyed = went_on.and_then(|()| self.obey(plan, control.as_mut(), &mut starts));
             match obeyed {
                 Ok(Obeyed::All) => {}
                 Ok(Obeyed::Stop) => break Ending::Asked,
@@ -368,10 +368,18 @@ impl Session {
         })
     }
 
-    /// Does what others ask for.
-    fn obey(&mut self, plan: &Plan, control: Option<&mut Control>) -> Result<Obeyed> {
+    /// Does what others ask for. Whoever says whether samples are taken has the word, not the delay that `starts` ends.
+    fn obey(
+        &mut self,
+        plan: &Plan,
+        control: Option<&mut Control>,
+        starts: &mut Option<Instant>,
+    ) -> Result<Obeyed> {
         let Some(control) = control else { return Ok(Obeyed::All) };
         for request in control.take() {
+            if matches!(request, Request::Enable(None) | Request::Disable(None)) {
+                *starts = None;
+            }
             match request {
                 Request::Enable(None) => {
                     self.counters.enable_samples().context("the counters cannot be started")?;

@@ -1,38 +1,57 @@
 //! When samples are taken, and whose: what is said before a recording, or while it goes on.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 
 use perftab_tests::child_process::{self, LimitedCommand};
 use perftab_tests::open::open_path;
 
 use crate::record::recorder::{Recorder, RunningProcess, busy, is_installed, is_root};
 
+/// Whoever says what is wanted by `--control fifo:ctl,ack`, from before it is there.
+struct Asker {
+    requests: File,
+    answers: ChildStdout,
+    _cat: RunningProcess,
+}
+
+impl Asker {
+    fn new(recorder: &Recorder) -> Self {
+        let mut make = Command::new("mkfifo");
+        make.args(["ctl", "ack"]).current_dir(&*recorder.folder);
+        assert!(make.exit_status().unwrap().success());
+        let mut cat = Command::new("cat");
+        cat.arg("ack").current_dir(&*recorder.folder).stdout(Stdio::piped());
+        let mut cat = RunningProcess(cat.spawn().unwrap());
+        let answers = cat.0.stdout.take().unwrap();
+        let path = recorder.folder.join("ctl");
+        let requests = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        Self { requests, answers, _cat: cat }
+    }
+
+    /// Returns once it is done.
+    fn ask(&mut self, request: &str) {
+        writeln!(self.requests, "{request}").unwrap();
+        // The zero behind it comes before the next one.
+        let answer = child_process::line_of(&mut self.answers, request);
+        assert_eq!(answer.trim_start_matches('\0'), "ack\n", "{request}");
+    }
+}
+
 /// Only while it is enabled, samples are taken; and each request is done when it is acknowledged.
 #[test]
 fn requests_while_it_records_are_done_and_acknowledged() {
     let recorder = Recorder::new();
     let process = RunningProcess::program(&busy(&recorder.folder), &[]);
-    let mut make = Command::new("mkfifo");
-    make.args(["ctl", "ack"]).current_dir(&*recorder.folder);
-    assert!(make.exit_status().unwrap().success());
+    let mut asker = Asker::new(&recorder);
+    let mut ask = |request: &str| asker.ask(request);
     let pid = process.pid();
     let events = "cpu-clock,task-clock";
     let options = ["-e", events, "-F", "999", "-D", "-1", "--control", "fifo:ctl,ack"];
     let arguments = [&options[..], &["-p", &pid]].concat();
     let recording = RunningProcess(recorder.command(&arguments).spawn().unwrap());
-    let mut done = Command::new("cat");
-    done.arg("ack").current_dir(&*recorder.folder).stdout(Stdio::piped());
-    let mut done = RunningProcess(done.spawn().unwrap());
-    let mut answers = done.0.stdout.take().unwrap();
-    let path = recorder.folder.join("ctl");
-    let mut requests = OpenOptions::new().read(true).write(true).open(path).unwrap();
-    let mut ask = |request: &str| {
-        writeln!(requests, "{request}").unwrap();
-        assert_eq!(child_process::line_of(&mut answers, request).trim(), "ack", "{request}");
-    };
     ask("ping");
     let begun = process.ticks();
     process.runs_for(20);
@@ -60,6 +79,25 @@ fn requests_while_it_records_are_done_and_acknowledged() {
     if is_installed("requests_while_it_records_are_done_and_acknowledged", "perf") {
         assert_eq!(recorder.samples_by_peers(), samples);
     }
+}
+
+/// What was acknowledged stays so when a delay ends that was said before.
+#[test]
+fn samples_that_are_disabled_during_the_delay_stay_disabled() {
+    let recorder = Recorder::new();
+    let process = RunningProcess::program(&busy(&recorder.folder), &[]);
+    let mut asker = Asker::new(&recorder);
+    let mut ask = |request: &str| asker.ask(request);
+    let pid = process.pid();
+    let options = ["-e", "cpu-clock", "-D", "300", "--control", "fifo:ctl,ack", "-p", &pid];
+    let recording = RunningProcess(recorder.command(&options).spawn().unwrap());
+    ask("disable");
+    // Longer than the delay.
+    process.runs_for(40);
+    ask("stop");
+    let recorded = recording.end();
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert_eq!(open_path(&recorder.file).unwrap().info().samples, 0, "{}", recorded.said);
 }
 
 #[test]
