@@ -106,10 +106,11 @@ impl Control {
         taken
     }
 
-    /// Says that a request is done. Who does not read it does not want to know.
+    /// Says that a request is done, with the zero behind it that perf writes: programs read five bytes and compare them as
+    /// a string of C. Who does not read it does not want to know.
     pub fn acknowledge(&mut self) {
         if let Some(done) = &mut self.done {
-            let _ = done.write_all(b"ack\n");
+            let _ = done.write_all(b"ack\n\0");
         }
     }
 }
@@ -175,5 +176,17 @@ mod tests {
         writer.write_all(&[b'x'; 3 * LINE_MAX]).unwrap();
         writer.write_all(b"\nping\n").unwrap();
         assert_eq!(control.take(), [Request::Ping]);
+    }
+
+    /// `char ack[5]; read(fd, ack, 5); assert(strcmp(ack, "ack\n") == 0)`
+    #[test]
+    fn what_is_done_is_acknowledged_as_a_string_of_c() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&writer));
+        let places = ControlPlaces { requests: path.clone().into(), done: Some(path.into()) };
+        Control::open(&places).unwrap().acknowledge();
+        let mut ack = [1; 5];
+        reader.read_exact(&mut ack).unwrap();
+        assert_eq!(&ack, b"ack\n\0");
     }
 }
