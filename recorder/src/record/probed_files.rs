@@ -146,10 +146,18 @@ fn mapped_in(processes: &[i32]) -> Vec<PathBuf> {
             let here = Path::new(OsStr::from_bytes(&line[at..]));
             let there =
                 Path::new(&format!("/proc/{pid}/root")).join(OsStr::from_bytes(&line[at + 1..]));
-            let inode = |path: &Path| path.metadata().ok().map(|it| (it.dev(), it.ino()));
-            if let Some(file) = inode(&there) {
-                let is_ours = inode(here) == Some(file);
-                files.entry(file).or_insert(if is_ours { here.to_owned() } else { there });
+            let file = |path: &Path| path.metadata().ok().map(|it| (it.dev(), it.ino()));
+            let number =
+                words.nth(2).and_then(|inode| std::str::from_utf8(inode).ok()?.parse().ok());
+            let (ours, theirs) = (file(here), file(&there));
+            // Where a process has a folder of ours as its root (chroot), the kernel tells us the whole path.
+            let is_ours = match theirs {
+                Some(_) => ours == theirs,
+                None => ours.map(|(_, inode)| inode) == number,
+            };
+            let path = if is_ours { here.to_owned() } else { there };
+            if let Some(file) = theirs.or(ours.filter(|_| is_ours)) {
+                files.entry(file).or_insert(path);
             }
         }
     }

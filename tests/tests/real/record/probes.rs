@@ -17,17 +17,8 @@ use crate::record::recorder::{
 
 const LIST: &str = "/sys/kernel/tracing/uprobe_events";
 
-/// Calls `target` 7 times, 5 times in a thread, 3 times in a child. The probe mill:grind, which counts
-/// who looks, is passed 4 times at one place and 6 times at another one, its arguments in different places; mill:rest
-/// twice.
-const CALLS: &str = r#"
-#include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-volatile unsigned short mill_grind_semaphore __attribute__((section(".probes")));
-
-/* As <sys/sdt.h> of SystemTap writes it. */
+/// Puts a probe into a program, as `<sys/sdt.h>` of SystemTap writes it.
+const PROBE: &str = r#"
 #define PROBE(name, semaphore, arguments, ...)                                             \
   __asm__ volatile("990: nop\n"                                                            \
                    ".pushsection .note.stapsdt,\"\",\"note\"\n"                            \
@@ -40,6 +31,17 @@ volatile unsigned short mill_grind_semaphore __attribute__((section(".probes")))
 __asm__(".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"
         ".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n"
         ".size _.stapsdt.base,1\n.popsection\n");
+"#;
+
+/// Calls `target` 7 times, 5 times in a thread, 3 times in a child. The probe mill:grind, which counts
+/// who looks, is passed 4 times at one place and 6 times at another one, its arguments in different places; mill:rest
+/// twice.
+const CALLS: &str = r#"
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+volatile unsigned short mill_grind_semaphore __attribute__((section(".probes")));
 
 __attribute__((noinline, noclone)) int target(int x) { __asm__ volatile(""); return x + 1; }
 static void *thread(void *none) { for (int i = 0; i < 5; i++) target(i); return none; }
@@ -66,7 +68,7 @@ int main(void) {
 
 /// Compiles the program; `None` where probes cannot be made, which is said.
 fn calls(recorder: &Recorder, test: &str) -> Option<PathBuf> {
-    is_possible(test).then(|| compile(&recorder.folder, "calls", BUSY_ID, CALLS))
+    is_possible(test).then(|| compile(&recorder.folder, "calls", BUSY_ID, &[PROBE, CALLS].concat()))
 }
 
 fn is_possible(test: &str) -> bool {
@@ -241,6 +243,50 @@ fn probes_of_libraries_are_found_through_the_command() {
     }
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     assert_eq!(counts(&recorder), [("sdt_libstdcxx:throw".to_owned(), 9)]);
+}
+
+/// The probe mill:turn is passed again and again.
+const TURNS: &str = r#"
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void) {
+  prctl(PR_SET_PDEATHSIG, 9);
+  for (;;) { PROBE("turn", "0", "", "i"(0)); usleep(1000); }
+}
+"#;
+
+/// Its files are told by paths of ours where a folder is its root, and by its own in a mount namespace, as in a container.
+#[test]
+fn probes_of_a_process_with_another_root_are_found() {
+    let test = "probes_of_a_process_with_another_root_are_found";
+    let recorder = Recorder::new();
+    if !is_possible(test) || !is_installed(test, "unshare") {
+        return;
+    }
+    fs::write(recorder.folder.join("mill.c"), [PROBE, TURNS].concat()).unwrap();
+    let build = ["-static", "-o", "mill", "mill.c"];
+    let built = Command::new("gcc").args(build).current_dir(&*recorder.folder).exit_status();
+    if !built.is_ok_and(|status| status.success()) {
+        println!("SKIPPED: {test}: gcc links no static program");
+        return;
+    }
+    let root = recorder.folder.to_str().unwrap();
+    let pivoted =
+        "mount --bind . . && cd \"$PWD\" && mkdir -p old && pivot_root . old && exec /mill";
+    for (program, arguments) in [
+        ("chroot", vec![root, "/mill"]),
+        ("unshare", vec!["--mount", "--propagation=private", "sh", "-c", pivoted]),
+    ] {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&*recorder.folder);
+        let process = RunningProcess(command.spawn().unwrap());
+        let pid = process.pid();
+        let executable = || fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        wait_for("its program", || executable().ends_with("mill"));
+        let recorded = recorder.run(&["-e", "sdt_mill:turn", "-p", &pid, "--duration", "300ms"]);
+        assert_eq!(recorded.exit_code, Some(0), "{program}: {}", recorded.said);
+        assert!(recorded.samples() > 10, "{program}: {}", recorded.said);
+    }
 }
 
 #[test]
