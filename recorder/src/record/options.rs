@@ -28,8 +28,12 @@ use crate::perfconfig::{PerfConfig, RecordBuildIds};
 const DEFAULT_FREQUENCY: u64 = 999;
 /// Smallest default of a CPU's ring, and perf's only one: what `perf_event_mlock_kb` allows anybody.
 const RING_MIN: usize = 512 << 10;
-/// Largest default: machines have hundreds of CPUs.
+/// Largest default where machines have hundreds of CPUs, and where they have a few. Half a second of samples with copies of
+/// stacks has 32 MB: with rings of 8, a third and more was lost while 200 threads kept the recorder waiting.
 const RING_MAX: usize = 8 << 20;
+const RING_MAX_OF_FEW: usize = 32 << 20;
+/// So much in all where rings are larger.
+const RINGS_OF_FEW: usize = 256 << 20;
 /// A ring should hold half a second of samples, so that nothing is lost while we wait for a CPU.
 const RINGS_PER_SECOND: u64 = 2;
 /// Bytes of a sample with a call chain of usual depth, and without one.
@@ -474,7 +478,10 @@ impl Plan {
             off_cpu: OffCpu::LeftOut,
             ring: match sampling.mmap_pages.as_deref() {
                 Some(text) => RingSize { bytes: ring_size(text)?, origin: RingOrigin::Given },
-                None => RingSize { bytes: default_ring(rate, chains), origin: RingOrigin::Default },
+                None => RingSize {
+                    bytes: default_ring(rate, chains, online_cpus.len()),
+                    origin: RingOrigin::Default,
+                },
             },
             build_ids: BuildIdTable::LeftOut,
             embed: Vec::new(),
@@ -543,7 +550,7 @@ fn rate(args: &SamplingArgs, notices: &mut Vec<String>) -> Result<Rate> {
     }
 }
 
-fn default_ring(rate: Rate, chains: CallChains) -> usize {
+fn default_ring(rate: Rate, chains: CallChains, cpus: usize) -> usize {
     let of_sample = match (chains, chains.copy()) {
         (CallChains::None, _) => PLAIN_SAMPLE,
         (_, copy) => CHAIN_SAMPLE + copy.map_or(0, |StackCopy(size)| size.into()),
@@ -552,8 +559,10 @@ fn default_ring(rate: Rate, chains: CallChains) -> usize {
         Rate::Period(_) => 0,
         Rate::Frequency(hz) => hz.saturating_mul(of_sample),
     };
-    let bytes = usize::try_from(bytes / RINGS_PER_SECOND).unwrap_or(RING_MAX);
-    bytes.clamp(RING_MIN, RING_MAX).next_power_of_two().max(rustix::param::page_size())
+    let most = (RINGS_OF_FEW / cpus.max(1)).clamp(RING_MAX, RING_MAX_OF_FEW);
+    let bytes = usize::try_from(bytes / RINGS_PER_SECOND).unwrap_or(most);
+    let bytes = bytes.clamp(RING_MIN, most).next_power_of_two().min(1 << most.ilog2());
+    bytes.max(rustix::param::page_size())
 }
 
 /// A number of pages, or of bytes with a unit; rounded up to a power of two of pages, as perf does.
@@ -623,12 +632,17 @@ mod tests {
 
     #[test]
     fn the_default_ring_grows_with_the_rate() {
-        let ring = |hz| default_ring(Rate::Frequency(hz), CallChains::FramePointers(None));
+        let ring = |hz| default_ring(Rate::Frequency(hz), CallChains::FramePointers(None), 64);
         assert_eq!(ring(999), 512 << 10);
         assert_eq!(ring(19_999), 4 << 20);
         assert_eq!(ring(u64::MAX), RING_MAX);
         let copies = CallChains::Copied(StackCopy::DEFAULT);
-        assert_eq!(default_ring(Rate::Frequency(999), copies), 8 << 20);
+        assert_eq!(default_ring(Rate::Frequency(999), copies, 64), 8 << 20);
+        // Where there are few CPUs, half a second of the largest copies has room.
+        let copies = CallChains::Copied(StackCopy(StackCopy::MOST));
+        let [few, some, odd, many] =
+            [2, 16, 12, 64].map(|cpus| default_ring(Rate::Frequency(999), copies, cpus));
+        assert_eq!([few, some, odd, many], [32 << 20, 16 << 20, 16 << 20, 8 << 20]);
     }
 
     #[test]
