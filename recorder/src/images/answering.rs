@@ -119,14 +119,7 @@ struct Mount {
 
 enum Answer {
     Came(Instant),
-    Awaited(Receiver<Told>),
-}
-
-/// What a copy of ourselves has told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    Asks,
-    HasAnswer,
+    Awaited(Receiver<()>),
 }
 
 impl Mounts {
@@ -175,7 +168,7 @@ impl Mounts {
 }
 
 /// Has a copy of ourselves look at a file. That it asks is received first, then that it has been answered.
-fn ask(path: &Path) -> io::Result<Receiver<Told>> {
+fn ask(path: &Path) -> io::Result<Receiver<()>> {
     let mut copy = Command::new(SELF)
         .args(["record", "--look-at"])
         .arg(path)
@@ -190,11 +183,11 @@ fn ask(path: &Path) -> io::Result<Receiver<Told>> {
     thread::Builder::new().name("answer".to_owned()).spawn(move || {
         if begun.is_some_and(|mut begun| begun.read_exact(&mut [0]).is_ok()) {
             // As below.
-            let _ = told.send(Told::Asks);
+            let _ = told.send(());
         }
         if copy.wait().is_ok_and(|status| status.success()) {
             // Who asked may have ended.
-            let _ = told.send(Told::HasAnswer);
+            let _ = told.send(());
         }
     })?;
     Ok(answer)

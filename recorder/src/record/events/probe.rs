@@ -295,12 +295,8 @@ fn static_probes<'a>(text: &'a str, files: &ProbedFiles<'_>) -> Result<(Vec<Even
             ),
         }
     }
-    let by_place = |one: &(String, String, ProbePlace)| {
-        let (provider, name, place) = one.clone();
-        (provider, name, place.file, place.offset)
-    };
-    found.sort_by_cached_key(by_place);
-    found.dedup_by_key(|it| by_place(it));
+    found.sort_by(|one, other| name_and_place(one).cmp(&name_and_place(other)));
+    found.dedup_by(|one, other| name_and_place(one) == name_and_place(other));
     let mut events: Vec<EventSpec> = Vec::new();
     for group in found.chunk_by(|one, other| (&one.0, &one.1) == (&other.0, &other.1)) {
         let mut places: Vec<_> = group.iter().map(|(.., place)| place.clone()).collect();
@@ -311,6 +307,13 @@ fn static_probes<'a>(text: &'a str, files: &ProbedFiles<'_>) -> Result<(Vec<Even
         events.push(event(&format!("{STATIC}{provider}"), name, probe));
     }
     Ok((events, modifiers))
+}
+
+/// What tells one from all others.
+fn name_and_place(
+    (provider, name, place): &(String, String, ProbePlace),
+) -> (&str, &str, &Path, u64) {
+    (provider, name, &place.file, place.offset)
 }
 
 /// Names of the probes that the authors of a program put into it, each once.
