@@ -38,7 +38,8 @@ pub struct Flight {
     begun: u64,
     conditions: Vec<(Condition, State)>,
     at_end: AtEnd,
-    looked: Option<Instant>,
+    /// A condition that holds from the beginning has a file, too, but not one without a sample.
+    looked: Instant,
 }
 
 /// Whether a condition has had its file.
@@ -73,16 +74,16 @@ impl Flight {
                 true => AtEnd::IfFailed,
                 false => AtEnd::Written,
             },
-            looked: None,
+            looked: Instant::now(),
         }
     }
 
     /// The name of a condition that has become so.
     pub fn triggered(&mut self) -> Option<String> {
-        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+        if self.looked.elapsed() < LOOK {
             return None;
         }
-        self.looked = Some(Instant::now());
+        self.looked = Instant::now();
         let mut name = None;
         for (condition, state) in &mut self.conditions {
             let is_so = condition.holds(Path::new("/")).unwrap_or(false);

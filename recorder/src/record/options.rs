@@ -449,7 +449,6 @@ impl Plan {
         online_cpus: Vec<u32>,
     ) -> Result<Self> {
         let mut notices = Vec::new();
-        let rate = rate(sampling, &mut notices)?;
         let files = ProbedFiles { target: &target, command };
         let names = EventNames { root: Path::new("/"), files };
         let mut events = names.parse_options(&sampling.events.0)?;
@@ -458,6 +457,7 @@ impl Plan {
         if sampling.frequency.is_some() || sampling.count.is_some() {
             events = events.into_iter().map(EventSpec::at_given_rate).collect();
         }
+        let rate = rate(sampling, &events, &mut notices)?;
         Ok(Self {
             target,
             command: command.to_vec(),
@@ -519,7 +519,8 @@ fn build_ids(args: &RecordArgs, config: Option<RecordBuildIds>) -> BuildIdTable 
     }
 }
 
-fn rate(args: &SamplingArgs, notices: &mut Vec<String>) -> Result<Rate> {
+/// How often events are sampled that say nothing of it themselves.
+fn rate(args: &SamplingArgs, events: &[EventSpec], notices: &mut Vec<String>) -> Result<Rate> {
     if let Some(count) = args.count {
         return Ok(Rate::Period(count));
     }
@@ -540,11 +541,14 @@ fn rate(args: &SamplingArgs, notices: &mut Vec<String>) -> Result<Rate> {
              sysctl kernel.perf_event_max_sample_rate={wanted}, or leave --strict-freq out"
         ),
         Some(limit) if wanted > limit && limit > 0 => {
-            notices.push(format!(
-                "-F {wanted} is more than the kernel allows: using {limit} Hz; \
-                 raise it with sysctl kernel.perf_event_max_sample_rate={wanted}"
-            ));
-            Ok(Rate::Frequency(limit))
+            let rate = Rate::Frequency(limit);
+            if events.is_empty() || events.iter().any(|event| event.rate(rate) == rate) {
+                notices.push(format!(
+                    "-F {wanted} is more than the kernel allows: using {limit} Hz; \
+                     raise it with sysctl kernel.perf_event_max_sample_rate={wanted}"
+                ));
+            }
+            Ok(rate)
         }
         _ => Ok(Rate::Frequency(wanted)),
     }

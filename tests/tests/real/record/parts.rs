@@ -149,6 +149,14 @@ fn a_flight_recorder_writes_what_is_latest_when_it_is_asked() {
     recorder.run(&["--overwrite", "--trigger=load>8", "--", "true"]);
     assert!(recorder.file.exists(), "the end is always written");
     fs::remove_file(&recorder.file).unwrap();
+    // What holds from the beginning has a file, with samples. The program runs until there is one.
+    let script = "until ls \"$0\".* >/dev/null 2>&1; do :; done";
+    let file = recorder.file.to_str().unwrap();
+    let options = ["-e", "cpu-clock", "--overwrite", "--trigger=MemTotal>1", "--"];
+    let recorded = recorder.run(&[&options[..], &["sh", "-c", script, file]].concat());
+    let written = parts(&recorder).pop().expect(&recorded.said);
+    assert!(open_path(&written).unwrap().info().samples > 0, "{}", recorded.said);
+    fs::remove_file(&recorder.file).unwrap();
     let recorded = recorder.run(&["--overwrite", "--trigger=exit!=0", "--", "true"]);
     assert_eq!((recorded.exit_code, recorder.file.exists()), (Some(0), false), "{}", recorded.said);
     let script = "\"$0\" 100; exit 3";
