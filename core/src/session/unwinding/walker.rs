@@ -213,7 +213,11 @@ impl Walker {
 
     /// The addresses of user space on the stack of a sample, innermost first; none if it has no copy of it.
     pub fn addresses_of(&mut self, sample: &WatchedSample<'_>) -> &[u64] {
-        self.unwind(sample.row, sample.space_in(&self.profile), &sample.tail);
+        self.addresses.clear();
+        // Of a stack that the recorder walked only registers may be left.
+        if has_copy(&sample.tail) {
+            self.unwind(sample.row, sample.space_in(&self.profile), &sample.tail);
+        }
         &self.addresses
     }
 
