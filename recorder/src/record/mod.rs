@@ -65,6 +65,7 @@ mod topology;
 mod trigger;
 mod unwinding;
 mod users;
+mod write_behind;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -15,10 +15,10 @@
 //! The disk may fill up at any write, so space for the end is allocated before the data that could
 //! take it; what was recorded until then is completed like any other recording.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::{self, Write};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -30,6 +30,7 @@ use perftab_perfdata::format::write::{FileHeader, Section};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
+use super::write_behind::WriteBehindFile;
 use crate::output::{self, Readers};
 
 /// Kept free for the feature sections.
@@ -70,7 +71,7 @@ pub enum LeftOut {
 
 /// A recording that is being written.
 pub struct RecordingFile {
-    file: WatchedFile,
+    file: WriteBehindFile,
     path: PathBuf,
     /// As it stands in the file.
     header: FileHeader,
@@ -136,7 +137,7 @@ impl RecordingFile {
             _ => (OutputKind::Device, None, 0),
         };
         Ok(Self {
-            file: WatchedFile::new(file),
+            file: WriteBehindFile::new(file),
             path: path.to_owned(),
             header,
             end,
@@ -151,7 +152,7 @@ impl RecordingFile {
 
     /// Whether somebody has removed it since: what is written then is nowhere.
     fn is_removed(&self) -> bool {
-        self.names > 0 && self.file.file.metadata().is_ok_and(|meta| meta.nlink() == 0)
+        self.names > 0 && self.file.file().metadata().is_ok_and(|meta| meta.nlink() == 0)
     }
 
     /// Bytes of records written.
@@ -179,7 +180,7 @@ impl RecordingFile {
         self.make_way(end);
         let over_table = self.table_end().saturating_sub(self.end).min(records.len() as u64);
         let (over_table, behind) = records.split_at(over_table as usize);
-        if let Err(error) = self.file.write_all_at(behind, self.end + over_table.len() as u64) {
+        if let Err(error) = self.write(behind, self.end + over_table.len() as u64) {
             self.allocated = self.allocated.map(|_| self.end);
             self.remove_checkpoint();
             return Err(error);
@@ -200,17 +201,16 @@ impl RecordingFile {
         let table = self.checkpoint.as_ref().map(Checkpoint::table).unwrap_or_default();
         if self.end < self.table_end() && features == self.header.features {
             // All that is new is held, and stays so: there is no place for another table.
-            self.file.write_all_at(&table, self.told_end())?;
+            self.write(&table, self.told_end())?;
         } else {
             if self.end < self.table_end() {
                 self.withdraw_features()?;
             }
-            self.file.write_all_at(&table, self.end)?;
+            self.write(&table, self.end)?;
             let mut header = FileHeader { features, ..self.header.clone() };
             header.data.size = self.data_size();
-            self.file.write_all_at(&header.encode(), 0)?;
-            self.file.write_all_at(&self.held, self.told_end())?;
-            self.held.clear();
+            self.write(&header.encode(), 0)?;
+            self.write_held()?;
             self.header = header;
         }
         let linked = self.checkpoint.as_ref().map(|checkpoint| checkpoint.payloads.clone());
@@ -251,7 +251,8 @@ impl RecordingFile {
             }
             _ => ahead,
         };
-        self.file.write_all_at(&bytes, at)?;
+        self.reserve(at, length)?;
+        self.write(&bytes, at)?;
         self.checkpoint = Some(Checkpoint { payloads: at..at + length, end });
         Ok(())
     }
@@ -266,7 +267,7 @@ impl RecordingFile {
         let end = checkpoint.end.clone();
         let moved = self.place(end, data_end).and_then(|()| match &self.checkpoint {
             Some(checkpoint) if checkpoint.features() == self.header.features => {
-                self.file.write_all_at(&checkpoint.table(), self.told_end())
+                self.write(&checkpoint.table(), self.told_end())
             }
             _ => self.withdraw_features(),
         });
@@ -280,12 +281,29 @@ impl RecordingFile {
     fn withdraw_features(&mut self) -> io::Result<()> {
         if !self.header.features.is_empty() {
             let header = FileHeader { features: Vec::new(), ..self.header.clone() };
-            self.file.write_all_at(&header.encode(), 0)?;
+            self.write(&header.encode(), 0)?;
             self.header = header;
         }
-        self.file.write_all_at(&self.held, self.told_end())?;
-        self.held.clear();
-        Ok(())
+        self.write_held()
+    }
+
+    /// Writes what is held to its place.
+    fn write_held(&mut self) -> io::Result<()> {
+        let mut held = std::mem::take(&mut self.held);
+        let written = self.write(&held, self.told_end());
+        if written.is_ok() {
+            held.clear();
+        }
+        self.held = held;
+        written
+    }
+
+    /// Writes where there is space for it, maybe later, as the disk may be slow.
+    fn write(&mut self, bytes: &[u8], at: u64) -> io::Result<()> {
+        match self.allocated {
+            Some(_) => self.file.write_behind(bytes, at),
+            None => self.file.write_all_at(bytes, at),
+        }
     }
 
     /// Gives its space back, and keeps what is allocated for the end.
@@ -308,27 +326,32 @@ impl RecordingFile {
         }
         let is_short = end - self.header.data.offset < END_RESERVE;
         let least = if is_short { end + SMALLEST_END_RESERVE } else { needed };
-        let mut full = Errno::NOSPC;
+        let mut full = Errno::NOSPC.into();
         for until in [needed + ALLOCATION, needed, least] {
-            let length = until - self.end;
-            match rustix::fs::fallocate(
-                &self.file.file,
-                FallocateFlags::KEEP_SIZE,
-                self.end,
-                length,
-            ) {
+            match self.reserve(self.end, until - self.end) {
                 Ok(()) => {
-                    self.allocated = Some(until);
+                    self.allocated = self.allocated.map(|_| until);
                     return Ok(());
                 }
-                Err(error) if is_full(&error.into()) => full = error,
-                Err(_) => {
-                    self.allocated = None;
-                    return Ok(());
-                }
+                Err(error) => full = error,
             }
         }
-        Err(full.into())
+        Err(full)
+    }
+
+    /// Allocates this part of the file, on a file system that can. Fails only where there is no space.
+    fn reserve(&mut self, at: u64, length: u64) -> io::Result<()> {
+        if self.allocated.is_none() || length == 0 {
+            return Ok(());
+        }
+        match rustix::fs::fallocate(self.file.file(), FallocateFlags::KEEP_SIZE, at, length) {
+            Ok(()) => Ok(()),
+            Err(error) if is_full(&error.into()) => Err(error.into()),
+            Err(_) => {
+                self.allocated = None;
+                Ok(())
+            }
+        }
     }
 
     /// Writes the end and the final header. If there is no space for all of it, the largest parts
@@ -340,6 +363,7 @@ impl RecordingFile {
                 self.path.display()
             );
         }
+        self.file.flush().map_err(|error| self.failed(error))?;
         end.features.sort_by_key(|(feature, _)| *feature);
         self.end_what_is_held();
         // Far ahead first, so that at no moment the file is without an end.
@@ -405,48 +429,6 @@ impl RecordingFile {
     fn failed(&self, error: io::Error) -> anyhow::Error {
         anyhow::Error::new(error).context(format!("{} cannot be completed", self.path.display()))
     }
-}
-
-/// The file. Tests look at it after every change.
-struct WatchedFile {
-    file: File,
-    #[cfg(test)]
-    after_change: Option<Box<dyn FnMut()>>,
-}
-
-impl WatchedFile {
-    fn new(file: File) -> Self {
-        Self {
-            file,
-            #[cfg(test)]
-            after_change: None,
-        }
-    }
-
-    fn write_all_at(&mut self, bytes: &[u8], at: u64) -> io::Result<()> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        self.file.write_all_at(bytes, at)?;
-        self.changed();
-        Ok(())
-    }
-
-    fn set_len(&mut self, length: u64) -> io::Result<()> {
-        self.file.set_len(length)?;
-        self.changed();
-        Ok(())
-    }
-
-    #[cfg(test)]
-    fn changed(&mut self) {
-        if let Some(look) = &mut self.after_change {
-            look();
-        }
-    }
-
-    #[cfg(not(test))]
-    fn changed(&self) {}
 }
 
 /// The payloads of the features, then perftab's section with its footer, which ends the file.

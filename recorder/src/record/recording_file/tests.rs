@@ -1,7 +1,7 @@
 //! The file at any moment, opened by core.
 
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use perftab_perfdata::format::attr::{event_type, sample_type};
 use perftab_perfdata::format::build_id::BuildId;
@@ -126,10 +126,22 @@ fn samples_of_the_whole(path: &Path) -> u64 {
 /// write the recorder may be killed.
 #[test]
 fn a_recorder_killed_at_any_write_leaves_the_features_and_what_it_acknowledged() {
-    let path = temporary("killed");
+    assert_whole_at_any_write("killed", usize::MAX);
+}
+
+/// However far it has come by then.
+#[test]
+fn a_recorder_killed_while_another_thread_writes_leaves_the_features_and_whole_rounds() {
+    assert_whole_at_any_write("killed-behind", 0);
+}
+
+/// With writes of this size and larger made by a thread.
+fn assert_whole_at_any_write(name: &str, large: usize) {
+    let path = temporary(name);
     let event = EventHead { attr: &attr(), ids: &[1, 2] };
     let mut file = RecordingFile::create(&path, &[event]).unwrap();
-    let acknowledged = Rc::new(Cell::new(0));
+    // What is there after a write is there after each later one; what was written at once, as soon as it was acknowledged.
+    let there = Arc::new(AtomicU64::new(0));
     let (mut written, mut number) = (0, 0);
     let mut round = |file: &mut RecordingFile, count: u64| {
         file.append(&samples(written..written + count)).unwrap();
@@ -148,15 +160,16 @@ fn a_recorder_killed_at_any_write_leaves_the_features_and_what_it_acknowledged()
     round(&mut file, 1);
     file.checkpoint(end(RecorderState::AtWork, 10));
     file.acknowledge();
-    let looks = Rc::new(Cell::new(0));
-    file.file.after_change = Some(Box::new({
-        let (path, acknowledged, looks) = (path.clone(), acknowledged.clone(), looks.clone());
-        move || {
+    let looks = Arc::new(AtomicU64::new(0));
+    file.file.watch(large, {
+        let (path, there, looks) = (path.clone(), there.clone(), looks.clone());
+        Arc::new(move || {
             let samples = samples_of_the_whole(&path);
-            assert!(samples >= acknowledged.get(), "{samples} of {}", acknowledged.get());
-            looks.set(looks.get() + 1);
-        }
-    }));
+            let before = there.fetch_max(samples, Ordering::Relaxed);
+            assert!(samples >= before, "{samples} of {before}");
+            looks.fetch_add(1, Ordering::Relaxed);
+        })
+    });
     for (count, checkpoint) in [
         (100, None),
         (0, None),
@@ -178,10 +191,11 @@ fn a_recorder_killed_at_any_write_leaves_the_features_and_what_it_acknowledged()
             file.checkpoint(end(RecorderState::AtWork, size));
         }
         file.acknowledge();
-        // Less than a table is held.
-        let told = samples_of_the_whole(&path);
-        assert!(told <= written && written - told <= 2, "{told} of {written}");
-        acknowledged.set(told);
+        if large > 0 {
+            // Less than a table is held.
+            let told = samples_of_the_whole(&path);
+            assert!(told <= written && written - told <= 2, "{told} of {written}");
+        }
     }
     let written = round(&mut file, 1);
     assert!(!file.held.is_empty(), "the end has to deal with it");
@@ -192,7 +206,7 @@ fn a_recorder_killed_at_any_write_leaves_the_features_and_what_it_acknowledged()
     let session = Recording::open(&path).unwrap().read(ThisMachine::LeftAlone).unwrap();
     let warnings = session.info().warnings;
     assert!(warnings.is_empty(), "{warnings:?}");
-    assert!(looks.get() > 60, "only {} writes", looks.get());
+    assert!(looks.load(Ordering::Relaxed) > 60, "{looks:?}");
 }
 
 /// Its space is not that of every second together.
