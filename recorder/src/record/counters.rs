@@ -29,9 +29,11 @@ use super::target::Target;
 use crate::descriptors::raise_descriptor_limit;
 use crate::output::notice;
 
-/// Bytes of a ring of sideband: some thousand mappings. The kernel lets users without privileges
+/// Bytes of a ring of sideband: some hundred mappings. The kernel lets users without privileges
 /// have 516 KiB for each CPU, rings of samples included.
 const SIDEBAND_RING: usize = 64 << 10;
+/// Of root, whose rings of samples are larger where much is to be done. Two builds map 200 kB a second.
+const LARGE_SIDEBAND_RING: usize = 1 << 20;
 
 /// One event, open on every CPU and thread.
 pub struct Counter {
@@ -314,7 +316,12 @@ impl Counters {
         of_sideband: &[PlacedScope<'_>],
         scopes: &[PlacedScope<'_>],
     ) -> Result<()> {
-        let mut sideband_bytes = SIDEBAND_RING.min(self.ring_bytes);
+        let largest = match rustix::process::geteuid().is_root() {
+            true => LARGE_SIDEBAND_RING,
+            false => SIDEBAND_RING,
+        };
+        let share = (self.ring_bytes / 8).clamp(SIDEBAND_RING, largest);
+        let mut sideband_bytes = share.min(self.ring_bytes);
         let sideband = RingSize { origin: RingOrigin::Default, bytes: &mut sideband_bytes };
         let first = self.sideband.fds.len();
         let sideband = open_sharing(

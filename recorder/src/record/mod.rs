@@ -30,6 +30,7 @@ mod explain;
 mod fake_root;
 mod finish;
 mod flight;
+mod gaps;
 mod host;
 mod hot_functions;
 mod identify;

@@ -9,6 +9,7 @@ use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
 use perftab_perfdata::format::record::RecordType;
 
+use super::gaps::Gaps;
 use super::identify::Identified;
 use super::live::{self, RecordsReader};
 use super::packer::{Packed, Packer, PackingLevel};
@@ -116,6 +117,8 @@ pub struct Part {
     pub to: Destination,
     /// What is in it.
     pub tally: Tally,
+    /// What of mappings and threads is not.
+    pub gaps: Gaps,
     /// When the last checkpoint was due, and how long it took.
     pub checkpointed: Option<(Instant, Duration)>,
     /// Whether there are records that the last checkpoint does not know.
@@ -139,6 +142,7 @@ impl Part {
         Ok(Self {
             to,
             tally,
+            gaps: Gaps::default(),
             checkpointed: None,
             records: RecordsSince::None,
             identified: Identified::default(),

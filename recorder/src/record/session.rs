@@ -6,10 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use perftab_perfdata::decode::ByteOrder;
-use perftab_perfdata::decode::records::RecordHeader;
 use perftab_perfdata::format::perftab_section::RecorderState;
-use perftab_perfdata::format::record::RecordType;
 use perftab_perfdata::format::write;
 use perftab_perfdata::format::write::SampleIdTrailer;
 
@@ -32,11 +29,10 @@ use super::parts::Parts;
 use super::polled::{PolledCounters, Woken};
 use super::recording_file::{EventHead, RecordingFile};
 use super::recording_stream::RecordingStream;
-use super::ring::Fill;
 use super::signals::{Signals, Usr2};
 use super::stack_sample::StackSamples;
 use super::sys;
-use super::tally::{self, Tally};
+use super::tally::Tally;
 use super::target::Target;
 use super::tasks::{self, RunningTasks};
 use super::unwinding::Unwinder;
@@ -44,9 +40,9 @@ use crate::images::kernel_copies::KernelCopies;
 use crate::output::{notice, printable};
 
 /// Records are written at least this often, so that little is lost should we be killed.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// While running processes are described, the rings are emptied this often.
-const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
+pub(super) const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
 /// How long rounds of deep stacks may do nothing but empty the rings. Everything that a round does besides took a third of
 /// the main thread's time when it was done each 5 ms.
 const WRITTEN_AT_LEAST: Duration = Duration::from_millis(100);
@@ -127,7 +123,7 @@ pub struct Session {
     pub(super) unwinder: Option<Unwinder>,
     /// Of which copies are cut to what is there as they leave their rings.
     stack_samples: Option<StackSamples>,
-    buffer: Vec<u8>,
+    pub(super) buffer: Vec<u8>,
 }
 
 impl Session {
@@ -240,13 +236,18 @@ impl Session {
 
     /// The same for a part that begins while counters run.
     pub(super) fn describe_once_more(&mut self, plan: &Plan) {
-        let processes = match plan.target {
+        let processes = self.running_processes(plan);
+        self.describe(processes, Description::OnceMore);
+    }
+
+    /// Processes of the target, as far as records tell.
+    pub(super) fn running_processes(&self, plan: &Plan) -> Vec<i32> {
+        match plan.target {
             Target::Cpus(_) | Target::Cgroups { .. } => tasks::all_processes(),
             Target::Command | Target::Processes(_) | Target::Threads(_) => {
                 self.part.tally.processes().collect()
             }
-        };
-        self.describe(processes, Description::OnceMore);
+        }
     }
 
     fn describe(&mut self, processes: Vec<i32>, description: Description) {
@@ -327,6 +328,7 @@ impl Session {
                     round = Instant::now();
                     signals.clear();
                     self.round();
+                    self.describe_after_gaps(plan);
                     self.live.iter_mut().for_each(|line| line.show(&self.part));
                 }
             }
@@ -493,7 +495,7 @@ impl Session {
     }
 
     /// Time of the latest record from rings.
-    fn latest(&self) -> u64 {
+    pub(super) fn latest(&self) -> u64 {
         self.part.tally.latest.max(self.unwinder.as_ref().map_or(0, Unwinder::latest))
     }
 
@@ -564,25 +566,6 @@ impl Session {
         is_placed
     }
 
-    /// Writes down what the counters lost, as perf does for samples: LOST records come with the next
-    /// record of their ring, and after the last there is none. They do not say what it was either.
-    pub(super) fn write_late_losses(&mut self) {
-        let trailer = self.trailer.at(self.part.tally.latest);
-        let before = self.parts.as_ref().map(|parts| parts.losses).unwrap_or_default();
-        let lost = self.counters.lost_samples().unwrap_or(0).saturating_sub(before.samples);
-        if lost > self.part.tally.lost_samples {
-            write::lost_samples(&mut self.buffer, lost, trailer);
-        }
-        let lost = self.counters.lost_sideband().unwrap_or(0).saturating_sub(before.sideband);
-        if let Some(late) = lost.checked_sub(self.part.tally.lost_sideband).filter(|late| *late > 0)
-            && let Some(&id) = self.counters.sideband.ids.first()
-        {
-            write::lost(&mut self.buffer, id, late, trailer);
-        }
-        self.part.take(&mut self.buffer);
-        self.part.write_all_packed();
-    }
-
     pub(super) fn empty_rings(&mut self) {
         for index in 0..self.counters.rings.len() {
             let start = self.buffer.len();
@@ -597,30 +580,6 @@ impl Session {
             if self.buffer.len() >= WRITE_SIZE {
                 self.write_buffer();
             }
-        }
-    }
-
-    /// The kernel says what a ring of sideband lost with its next record, which may come late or
-    /// never; but samples are doubtful from the last record before. So that is said at once, by a LOST
-    /// record of nothing, as the number is yet to come. The ring's records stand in the buffer from
-    /// `start` on.
-    fn mark_gaps(&mut self, ring: usize, id: u64, start: usize, fill: Fill) {
-        let (mut gaps, mut before) = (Vec::new(), None);
-        let mut records = &self.buffer[start..];
-        while let Some((header, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
-            if header.record_type == RecordType::LOST {
-                self.counters.add_reported(ring, tally::lost_in(record));
-                // Before the first one is the end of what was read before, where that was full.
-                gaps.extend(before);
-            }
-            before = self.trailer.time_of(record).or(before);
-            records = rest;
-        }
-        if fill == Fill::Full && self.counters.has_new_loss(ring) {
-            gaps.push(before.unwrap_or(self.latest()));
-        }
-        for time in gaps {
-            write::lost(&mut self.buffer, id, 0, self.trailer.at(time));
         }
     }
 

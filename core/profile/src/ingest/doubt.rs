@@ -9,6 +9,7 @@
 //! counters: a loss in another ring costs no mapping. Other recorders have a ring for each CPU, with
 //! everything in it.
 
+use perftab_perfdata::decode::records::LossesToldOf;
 use perftab_perfdata::map::{Map, Set};
 use std::ops::Range;
 
@@ -17,6 +18,7 @@ use std::ops::Range;
 pub(super) struct Doubt {
     /// Ids of the counters whose rings alone have mappings; empty if others may have them, too.
     sideband: Set<u64>,
+    told_of: LossesToldOf,
     /// Samples read so far.
     samples: u64,
     /// How many had been read when the last record came of a ring of sideband, by its counter.
@@ -67,8 +69,11 @@ impl Doubt {
         }
     }
 
-    /// Records of a counter's ring were lost. Says what became of the mappings of all processes.
-    pub(super) fn lost(&mut self, counter: u64, cpu: u16) -> Mappings {
+    /// So many records of a counter's ring were lost. Says what became of the mappings of all processes.
+    pub(super) fn lost(&mut self, counter: u64, cpu: u16, count: u64) -> Mappings {
+        if !self.told_of.is_new(counter, count) {
+            return Mappings::Sure;
+        }
         let since = match self.sideband.is_empty() {
             true => *self.of_cpu(cpu),
             false if self.sideband.contains(&counter) => {
@@ -117,19 +122,33 @@ mod tests {
         doubt.record(Some(8), 1);
         doubt.record(Some(100), 0);
         samples(&mut doubt, 3);
-        assert_eq!(doubt.lost(100, 0), Mappings::Sure);
+        assert_eq!(doubt.lost(100, 0, 1), Mappings::Sure);
         assert_eq!(doubt.count(), 0);
-        assert_eq!(doubt.lost(8, 1), Mappings::Doubtful);
+        assert_eq!(doubt.lost(8, 1, 1), Mappings::Doubtful);
         assert_eq!(doubt.count(), 3);
-        assert_eq!(doubt.lost(7, 0), Mappings::Doubtful);
+        assert_eq!(doubt.lost(7, 0, 1), Mappings::Doubtful);
         assert_eq!(doubt.count(), 8, "five more, and none twice");
         doubt.sample(0, Mappings::Doubtful);
         doubt.sample(0, Mappings::Sure);
         doubt.sample(0, Mappings::Doubtful);
         assert_eq!(doubt.count(), 10);
         doubt.record(Some(7), 0);
-        assert_eq!(doubt.lost(7, 0), Mappings::Doubtful);
+        assert_eq!(doubt.lost(7, 0, 1), Mappings::Doubtful);
         assert_eq!(doubt.count(), 10);
+    }
+
+    /// What runs may have been described anew before the kernel tells of the loss.
+    #[test]
+    fn a_loss_that_was_told_of_is_doubted_once() {
+        let mut doubt = Doubt::new([7]);
+        doubt.record(Some(7), 0);
+        doubt.sample(0, Mappings::Sure);
+        assert_eq!(doubt.lost(7, 0, 0), Mappings::Doubtful);
+        doubt.sample(0, Mappings::Sure);
+        assert_eq!(doubt.lost(7, 0, 30), Mappings::Sure);
+        assert_eq!(doubt.count(), 1);
+        assert_eq!(doubt.lost(7, 0, 30), Mappings::Doubtful);
+        assert_eq!(doubt.count(), 2);
     }
 
     #[test]
@@ -137,7 +156,7 @@ mod tests {
         let mut doubt = Doubt::new([7]);
         doubt.sample(0, Mappings::Sure);
         doubt.sample(0, Mappings::Sure);
-        doubt.lost(7, 0);
+        doubt.lost(7, 0, 1);
         assert_eq!(doubt.count(), 2);
     }
 
@@ -147,7 +166,7 @@ mod tests {
         for cpu in [0, 1, 1, 0, 1, 1, 1] {
             doubt.sample(cpu, Mappings::Sure);
         }
-        assert_eq!(doubt.lost(1, 0), Mappings::Doubtful);
+        assert_eq!(doubt.lost(1, 0, 1), Mappings::Doubtful);
         assert_eq!(doubt.count(), 3, "those after the last of CPU 0");
     }
 }

@@ -34,7 +34,7 @@ use super::periods::Periods;
 use super::record_counts::RecordCounts;
 use super::sample::cpu_number;
 use super::simpleperf_symbols;
-use super::tasks::Tasks;
+use super::tasks::{Forked, Tasks};
 use super::time_order::{TimeOrder, Timed};
 use super::walker::Entry;
 use super::warnings::Warnings;
@@ -245,11 +245,12 @@ impl Reader {
             }
             RecordType::FORK => {
                 let task = TaskRecord::decode(header, bytes, offset, order)?;
-                self.tasks.fork(&mut self.profile, task);
-                self.off_cpu.begin(task.tid);
-                if task.pid != task.parent_pid {
-                    let name = self.tasks.process_name(&self.profile, task.pid);
-                    self.mark_of(bytes, MarkKind::Fork, 1, name);
+                if self.tasks.fork(&mut self.profile, task) == Forked::Begun {
+                    self.off_cpu.begin(task.tid);
+                    if task.pid != task.parent_pid {
+                        let name = self.tasks.process_name(&self.profile, task.pid);
+                        self.mark_of(bytes, MarkKind::Fork, 1, name);
+                    }
                 }
             }
             RecordType::EXIT => {
@@ -276,7 +277,7 @@ impl Reader {
                 let lost = decode_lost(header, bytes, offset, order)?;
                 let id = lost_by(bytes, offset, order)?;
                 let cpu = cpu_number(self.trailer(bytes).cpu(bytes, order));
-                if self.doubt.lost(id, cpu) == Mappings::Doubtful {
+                if self.doubt.lost(id, cpu, lost) == Mappings::Doubtful {
                     self.tasks.lost_mappings();
                 }
                 self.profile.lost.events = self.profile.lost.events.saturating_add(lost);

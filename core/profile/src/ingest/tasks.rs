@@ -135,6 +135,15 @@ struct KnownThread {
     state: ThreadState,
 }
 
+/// What a FORK record tells of a thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forked {
+    /// It began.
+    Begun,
+    /// It has been there all the time.
+    DescribedAnew,
+}
+
 /// Where a thread's name comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Naming {
@@ -319,9 +328,12 @@ impl Tasks {
     }
 
     /// A thread began; in a new process it has a copy of its parent's mappings.
-    pub(super) fn fork(&mut self, profile: &mut Profile, task: TaskRecord) {
+    pub(super) fn fork(&mut self, profile: &mut Profile, task: TaskRecord) -> Forked {
         if task.pid == OUTSIDE {
-            return;
+            return Forked::Begun;
+        }
+        if task.mappings == ForkMappings::Own && self.is_described_anew(task) {
+            return Forked::DescribedAnew;
         }
         let parent = self.known(profile, task.parent_pid, task.parent_tid);
         let naming = match task.parent_pid {
@@ -343,6 +355,24 @@ impl Tasks {
         }
         let process = self.running(profile, task.pid).process;
         self.add_thread(profile, task.pid, Thread { process, tid: task.tid, name }, naming);
+        Forked::Begun
+    }
+
+    /// Whether a thread that was described is known and has not ended, as after a loss. Its process has no mappings then
+    /// but those that follow.
+    fn is_described_anew(&mut self, task: TaskRecord) -> bool {
+        let known = self.threads.get(&(task.pid, task.tid));
+        let is_known = known.is_some_and(|known| {
+            known.naming == Naming::Recorded && known.state == ThreadState::Running
+        });
+        if let Some(&index) =
+            self.by_pid.get(&task.pid).filter(|_| is_known && task.pid == task.tid)
+        {
+            let running = &mut self.processes[index];
+            running.space = AddressSpace::new(Self::next_version(&mut self.versions));
+            running.mapped_after = self.gaps;
+        }
+        is_known
     }
 
     /// What a process is called, if it is known.

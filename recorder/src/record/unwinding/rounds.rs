@@ -94,16 +94,18 @@ impl Records {
         Registers::new(self.machine, bits, |number| walkable.registers.get(number))
     }
 
-    /// Whether mappings may be missing from here on.
-    fn is_gap(&self, header: RecordHeader, record: &[u8]) -> bool {
-        let id = record.get(8..16).and_then(|id| id.first_chunk()).copied().map(u64::from_ne_bytes);
-        header.record_type == RecordType::LOST && id.is_some_and(|id| self.sideband.contains(&id))
+    /// Of which counter of sideband records were lost, and how many.
+    fn gap(&self, header: RecordHeader, record: &[u8]) -> Option<(u64, u64)> {
+        let word = |at: usize| record.get(at..)?.first_chunk().copied().map(u64::from_ne_bytes);
+        let is_lost = header.record_type == RecordType::LOST;
+        let counter = word(8).filter(|counter| is_lost && self.sideband.contains(counter))?;
+        Some((counter, word(16)?))
     }
 
     /// Whether a record tells what is mapped in a process.
     fn is_of_mappings(&self, header: RecordHeader, record: &[u8]) -> bool {
         let types = [RecordType::MMAP2, RecordType::COMM, RecordType::FORK, RecordType::EXIT];
-        types.contains(&header.record_type) || self.is_gap(header, record)
+        types.contains(&header.record_type) || self.gap(header, record).is_some()
     }
 }
 
@@ -256,8 +258,8 @@ impl Rounds {
                     let written = self.walk(&walkable);
                     entry.written = self.walk_on(at, entry.time, written, &walkable);
                 }
-            } else if self.records.is_gap(header, record) {
-                self.spaces.forget();
+            } else if let Some((counter, lost)) = self.records.gap(header, record) {
+                self.spaces.lost(counter, lost);
             } else {
                 self.spaces.apply(header, record, &mut self.code.files);
             }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use perftab_core::pid_of_jitdump;
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::{
-    CommCause, CommRecord, ForkMappings, MappingAccess, MmapRecord, RecordHeader, TaskRecord,
+    CommCause, CommRecord, ForkMappings, LossesToldOf, MappingAccess, MmapRecord, RecordHeader,
+    TaskRecord,
 };
 use perftab_perfdata::format::record::{RecordType, misc};
 use perftab_perfdata::format::write::SampleIdTrailer;
@@ -19,6 +20,7 @@ const MAPPINGS_MAX: usize = 1 << 20;
 /// All processes.
 pub struct Spaces {
     by_pid: HashMap<u32, Process>,
+    told_of: LossesToldOf,
     versions: u64,
     trailer: SampleIdTrailer,
 }
@@ -139,7 +141,7 @@ impl Space {
 impl Spaces {
     /// Nothing is known yet; records end with such a trailer.
     pub fn new(trailer: SampleIdTrailer) -> Self {
-        Self { by_pid: HashMap::new(), versions: 0, trailer }
+        Self { by_pid: HashMap::new(), told_of: LossesToldOf::default(), versions: 0, trailer }
     }
 
     /// That of a process; `None` if it is not known.
@@ -147,9 +149,11 @@ impl Spaces {
         self.by_pid.get(&pid).map(|process| &process.space)
     }
 
-    /// Records were lost: what is known of processes may be wrong.
-    pub fn forget(&mut self) {
-        self.by_pid.clear();
+    /// So many records of a counter's ring were lost: what is known of processes may be wrong.
+    pub fn lost(&mut self, counter: u64, records: u64) {
+        if self.told_of.is_new(counter, records) {
+            self.by_pid.clear();
+        }
     }
 
     /// Takes note of a record.

@@ -500,6 +500,73 @@ fn mappings_that_were_lost_last_are_told_of_and_make_samples_doubtful() {
     assert!(doubts, "{:?}", info.warnings);
 }
 
+/// Once it is told to, maps itself over and over in one place, then in another, and runs there.
+const MOVER: &str = r#"
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+volatile sig_atomic_t told;
+extern const char __ehdr_start[];
+static void tell(int signal) { told = signal; }
+__attribute__((noinline, aligned(4096))) void moved(void) { for (;;) __asm__ volatile(""); }
+int main(void) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGUSR1, tell);
+    int file = open("/proc/self/exe", O_RDONLY);
+    long offset = (const char *)moved - __ehdr_start;
+    void *code = 0;
+    while (!told);
+    for (int i = 0; i < 20000; i++)
+        code = mmap(code, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | (code ? MAP_FIXED : 0), file, offset);
+    code = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, offset);
+    ((void (*)(void))code)();
+    return 0;
+}
+"#;
+
+/// The mapping is lost in which it runs from then on, and no record of its own comes after that.
+#[test]
+fn what_runs_is_described_anew_after_mappings_were_lost() {
+    let test = "what_runs_is_described_anew_after_mappings_were_lost";
+    if !counts_losses(test) || !is_installed(test, "perf") {
+        return;
+    }
+    let folder = TestFolder::new();
+    let id = "b0551e5b0551e5b0551e5b0551e5b0551e500006";
+    let program = perftab_tests::program::compile(&folder, "mover", id, MOVER);
+    for options in [&["-m", "1"][..], &["-m", "32", "--call-graph", "dwarf,256"]] {
+        let recorder = Recorder::new();
+        let mut process = RunningProcess::program(&program, &[]);
+        let attach = ["-e", "cpu-clock:u", "-F", "99", "-p", &process.pid()];
+        let recording = recorder.start(&[options, &attach].concat());
+        stop(&recording);
+        process.signal("USR1");
+        process.runs_for(20);
+        recording.signal("CONT");
+        process.runs_for(100);
+        child_process::kill(&mut process.0);
+        let recorded = recording.end();
+        assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+        let info = open_path(&recorder.file).unwrap().info();
+        assert!(info.lost.events > 100, "{:?}", info.lost);
+        // A hundred came after it was described.
+        let file = recorder.file.to_str().unwrap();
+        let fields = ["script", "--no-inline", "-F", "ip,sym", "-i", file];
+        for program in [perftab_binary(), "perf".into()] {
+            let script = Command::new(&program).args(fields).ended().unwrap();
+            let script = String::from_utf8_lossy(&script.stdout);
+            let named = script.lines().filter(|line| line.ends_with(" moved")).count();
+            assert!(named > 50, "{named} of {}, by {program:?}", info.samples);
+        }
+        let doubts =
+            info.warnings.iter().find(|it| it.message.contains("names of another program"));
+        let doubts = &doubts.expect("they were lost").message;
+        let doubtful = doubts.split(' ').next().unwrap().parse::<u64>().expect(doubts);
+        assert!((1..info.samples - 50).contains(&doubtful), "{doubts} of {}", info.samples);
+    }
+}
+
 /// Uses the CPU, and becomes another program once it is told to.
 const CHANGING: &str = r#"
 #include <signal.h>

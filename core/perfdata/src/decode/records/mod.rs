@@ -21,7 +21,7 @@ pub use cgroup::CgroupRecord;
 pub use event::{EventUpdate, EventUpdateKind};
 pub use header::{decode_feature, decode_header_attr, tracing_data};
 pub use kernel_symbol::{KernelSymbolChange, KernelSymbolRecord};
-pub use loss::{decode_lost, lost_by};
+pub use loss::{LossesToldOf, decode_lost, lost_by};
 pub use mapping::{MappingAccess, MmapRecord};
 pub use namespaces::NamespacesRecord;
 pub use switch::SwitchDirection;

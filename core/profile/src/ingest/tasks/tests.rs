@@ -12,10 +12,18 @@ struct Machine {
 }
 
 impl Machine {
-    fn fork(&mut self, (pid, tid): (u32, u32), (parent_pid, parent_tid): (u32, u32)) {
-        let mappings = ForkMappings::Copied;
+    fn fork(&mut self, task: (u32, u32), parent: (u32, u32)) {
+        self.begin(task, parent, ForkMappings::Copied);
+    }
+
+    fn begin(
+        &mut self,
+        (pid, tid): (u32, u32),
+        (parent_pid, parent_tid): (u32, u32),
+        mappings: ForkMappings,
+    ) -> Forked {
         let task = TaskRecord { pid, parent_pid, tid, parent_tid, mappings };
-        self.tasks.fork(&mut self.profile, task);
+        self.tasks.fork(&mut self.profile, task)
     }
 
     fn comm(&mut self, (pid, tid): (u32, u32), name: &str, cause: CommCause) {
@@ -200,6 +208,37 @@ fn after_a_gap_a_process_is_doubtful_until_it_begins_anew() {
     assert_eq!(machine.mappings(30), Mappings::Sure);
     machine.map(11);
     assert_eq!(machine.mappings(11), Mappings::Sure);
+}
+
+/// It is the same process, with what is mapped in it by then and nothing else.
+#[test]
+fn after_a_gap_a_process_may_be_described_anew() {
+    let mut machine = Machine::default();
+    let describe = |machine: &mut Machine, names: [&str; 2], told: Forked| {
+        for (task, name) in [(10, 10), (10, 12)].into_iter().zip(names) {
+            let parent = if task.1 == 10 { (1, 1) } else { (10, 10) };
+            assert!(machine.begin(task, parent, ForkMappings::Own) == told);
+            machine.comm(task, name, CommCause::Rename);
+        }
+    };
+    describe(&mut machine, ["app", "worker"], Forked::Begun);
+    machine.map(10);
+    machine.map_file(10, (0x9000, 0x1000, "/lib/gone"));
+    let before = [(10, 10), (10, 12)].map(|task| machine.sampled(task));
+    machine.tasks.lost_mappings();
+    assert_eq!(machine.mappings(10), Mappings::Doubtful);
+    describe(&mut machine, ["app", "worker"], Forked::DescribedAnew);
+    assert_eq!(machine.mappings(10), Mappings::Sure);
+    assert!(!machine.is_mapped((10, 12)));
+    machine.map(10);
+    assert!(machine.is_mapped((10, 10)) && machine.is_mapped((10, 12)));
+    assert_eq!(machine.found(10, [0x1000, 0x9000]), ["/opt/app", ""]);
+    assert_eq!([(10, 10), (10, 12)].map(|task| machine.sampled(task)), before);
+    // What has the number of one that has ended is another.
+    machine.exit((10, 12));
+    machine.exit((10, 10));
+    describe(&mut machine, ["other", "worker"], Forked::Begun);
+    assert_ne!(machine.sampled((10, 10)).1, before[0].1);
 }
 
 #[test]
