@@ -8,9 +8,9 @@
 
 pub use perftab_dsos::{Dso, Dsos};
 pub use perftab_images::{
-    AddressBits, AddressNames, AdmittedFile, CodeTable, CompiledSource, FileNumber, FileRules,
-    Finding, ForcedAddresses, ForcedFile, FunctionNumber, Images, InsistedFile, LostInlines,
-    MatchedFile, MatchedNames, MatchedObjects, NameAnswer, NameRequest, NamedLevel, Offer,
-    OfferStep, Outcome, Registers, Row, RowMemory, RuleFound, StackCopy, Ticket, UnwindTables,
-    UnwoundMachine, Walk, WalkEnd, WalkedCode,
+    AddressNames, AdmittedFile, CodeTable, CompiledSource, FileNumber, FileRules, Finding,
+    ForcedAddresses, ForcedFile, FunctionNumber, Images, InsistedFile, LostInlines, MatchedFile,
+    MatchedNames, MatchedObjects, NameAnswer, NameRequest, NamedLevel, Offer, OfferStep, Outcome,
+    Registers, Row, RowMemory, RuleFound, StackCopy, Ticket, UnwindTables, UnwoundMachine, Walk,
+    WalkEnd, WalkedCode,
 };

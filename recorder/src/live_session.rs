@@ -8,9 +8,19 @@ use perftab_perfdata::decode::{ByteSource, ReadError};
 
 use crate::images::search::{self, NewCopies};
 
+/// What becomes of callers that chains by frame pointers lack (arm64).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafCallers {
+    /// They are looked for.
+    Found,
+    /// Nobody looks at callers.
+    LeftOut,
+}
+
 /// What came since the stream began.
 pub struct LiveSession {
     copies: NewCopies,
+    leaf_callers: LeafCallers,
     opening: Option<Opening>,
     session: Option<Session>,
     /// DSOs that this machine was searched for.
@@ -37,8 +47,8 @@ impl ByteSource for Unending<'_> {
 
 impl LiveSession {
     /// Of no stream yet.
-    pub fn new(copies: NewCopies) -> Self {
-        Self { copies, opening: None, session: None, sought: HashSet::new() }
+    pub fn new(copies: NewCopies, leaf_callers: LeafCallers) -> Self {
+        Self { copies, leaf_callers, opening: None, session: None, sought: HashSet::new() }
     }
 
     /// A stream begins, by what comes before its records. What was before is forgotten.
@@ -50,7 +60,7 @@ impl LiveSession {
         if !rest.is_empty() {
             opening.push(rest);
         }
-        *self = Self { opening: Some(opening), ..Self::new(self.copies) };
+        *self = Self { opening: Some(opening), ..Self::new(self.copies, self.leaf_callers) };
         Ok(())
     }
 
@@ -88,14 +98,25 @@ impl LiveSession {
         if let Some(earlier) = &mut self.session {
             later.take_files_of(earlier);
         }
+        self.find_leaf_callers(&mut later);
         let wanted: Vec<DsoId> = later.wanted().iter().map(|wanted| wanted.dso).collect();
         if wanted.iter().all(|dso| self.sought.contains(dso)) {
             search::offer_code_of_processes(&mut later);
         } else {
             search::name_frames_here(&mut later, self.copies);
             self.sought.extend(wanted);
+            if self.find_leaf_callers(&mut later) {
+                // They may be in other files.
+                search::name_frames_here(&mut later, self.copies);
+                self.sought.extend(later.wanted().iter().map(|wanted| wanted.dso));
+            }
         }
         self.session = Some(later);
+    }
+
+    /// True if there was something to look at.
+    fn find_leaf_callers(&self, session: &mut Session) -> bool {
+        self.leaf_callers == LeafCallers::Found && session.find_leaf_callers()
     }
 
     /// What was read so far; `None` before the first refresh.

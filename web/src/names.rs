@@ -128,10 +128,10 @@ impl Session {
         self.0.take_embedded_files().into_iter().map(object).collect()
     }
 
-    /// Whether samples have copies of their stacks.
-    #[wasm_bindgen(getter, js_name = hasStackDumps)]
-    pub fn has_stack_dumps(&self) -> bool {
-        self.0.profile().stack_dumps > 0
+    /// Whether unwind tables tell more of stacks than was recorded.
+    #[wasm_bindgen(getter, js_name = asksForUnwindTables)]
+    pub fn asks_for_unwind_tables(&self) -> bool {
+        self.0.profile().asks_for_unwind_tables()
     }
 
     /// The DSOs of which files have come that may tell how stacks are unwound, where there are stacks for it.

@@ -29,7 +29,7 @@ class FakeSession implements NamedSession {
   /** How many of those views show. */
   shown = 0;
   readonly lost: string[] = [];
-  readonly hasStackDumps = false;
+  readonly asksForUnwindTables = false;
   isClosed = false;
   #prepared: "not" | "half" | "all" = "not";
   #lastTicket = 0;

@@ -132,20 +132,21 @@ impl Traces {
 /// Name of what has none.
 pub(crate) const UNKNOWN: &str = "[unknown]";
 
-/// Addresses of a sample's call chain, those of user space as its copy of the stack has them.
+/// Addresses of a sample's call chain, those of user space as they were unwound.
 pub(crate) fn chain_of(sample: &WatchedSample<'_>, unwound: &[u64]) -> Vec<u64> {
     let mut addresses = sample.addresses();
     if !unwound.is_empty() {
-        // The upper half is the kernel's.
-        addresses.retain(|address| address >> 63 == 1);
+        // The upper half is the kernel's, which comes first.
+        let of_kernel = addresses.iter().take_while(|&address| address >> 63 == 1).count();
+        addresses.truncate(of_kernel);
         addresses.extend_from_slice(unwound);
     }
     addresses
 }
 
 /// Appends the block of a sample. `names` are those of the whole recording, which
-/// has been read before: names may come from its end. `unwound` has the addresses of user space that its copy of the
-/// stack leads to, if it has one. `more` are lines that whoever asks has of the sample.
+/// has been read before: names may come from its end. `unwound` has the addresses of user space on its stack, if more
+/// is known of it than its call chain. `more` are lines that whoever asks has of the sample.
 pub fn write_sample(
     names: &Names<'_>,
     sample: &WatchedSample<'_>,

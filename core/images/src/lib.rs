@@ -92,7 +92,7 @@ pub use rejection::{Rejection, SameName};
 pub use supplementary::SupplementaryLink;
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
 pub use unwinding::{
-    AddressBits, FileRules, MadeCodeRules, Registers, Row, RowMemory, RuleFound, StackCopy,
-    UnwindTables, UnwoundMachine, Walk, WalkEnd, WalkedCode,
+    FileRules, MadeCodeRules, Registers, Row, RowMemory, RuleFound, StackCopy, UnwindTables,
+    UnwoundMachine, Walk, WalkEnd, WalkedCode,
 };
 pub use whole::check_whole;

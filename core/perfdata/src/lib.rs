@@ -3,6 +3,7 @@
 //! Nothing here keeps state between records, and nothing here knows what becomes of them.
 #![forbid(unsafe_code)]
 
+pub mod address_bits;
 pub mod decode;
 pub mod error;
 pub mod format;

@@ -73,15 +73,7 @@ impl Accesses {
 
     /// The place among these of a sample's row, if it has one.
     pub fn of_row(&self, row: usize) -> Option<usize> {
-        let (row, mut from, mut to) = (row as u64, 0, self.len());
-        while from < to {
-            let middle = from + (to - from) / 2;
-            match self.row.at(middle) < row {
-                true => from = middle + 1,
-                false => to = middle,
-            }
-        }
-        (self.row.get(from) == Some(row)).then_some(from)
+        self.row.position_of(row as u64)
     }
 
     /// The access at a place.

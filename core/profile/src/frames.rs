@@ -4,7 +4,7 @@ use super::id_table::{IdTable, hash_pair};
 use super::{DsoId, FrameId};
 
 /// An address in a DSO.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// Where the code lies.
     pub dso: DsoId,

@@ -15,6 +15,7 @@ mod events;
 mod frames;
 mod id_table;
 pub mod ingest;
+mod leaf_callers;
 mod mappings;
 mod marks;
 mod narrow_column;
@@ -48,6 +49,7 @@ pub use events::{CallChains, Event, EventOrigin, EventSet, Unit, WallClockTime, 
 pub use events::{OFF_CPU_TIME, PREEMPTED_TIME};
 pub use frames::{Frame, Frames};
 pub use id_table::{IdTable, hash_pair};
+pub use leaf_callers::{LeafCaller, LeafCallers};
 pub use mappings::{MappedIn, Mappings, MappingsKept};
 pub use marks::{Mark, MarkKind, Marks};
 pub use narrow_column::NarrowColumn;
@@ -151,6 +153,8 @@ pub struct Profile {
     pub lost: Lost,
     /// Samples with a copy of their user stack.
     pub stack_dumps: u64,
+    /// Callers that call chains may lack.
+    pub leaf_callers: LeafCallers,
     /// Samples with branches.
     pub branch_stacks: u64,
     /// Control groups, by the id that samples have.
@@ -170,6 +174,11 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Whether the unwind tables of files tell more of its stacks than it has.
+    pub fn asks_for_unwind_tables(&self) -> bool {
+        self.stack_dumps > 0 || !self.leaf_callers.is_empty()
+    }
+
     /// What the process of a row had mapped then; `None` also if no history is [kept](Mappings::kept).
     pub fn user_space_at(&self, row: usize) -> Option<Space> {
         let process = self.threads.thread(self.samples.thread.get(row)?).process;

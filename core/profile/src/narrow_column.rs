@@ -154,6 +154,21 @@ impl<T: Number> NarrowColumn<T> {
     }
 }
 
+impl NarrowColumn<u64> {
+    /// The row that has this value, if they ascend.
+    pub fn position_of(&self, value: u64) -> Option<usize> {
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = from + (to - from) / 2;
+            match self.at(middle) < value {
+                true => from = middle + 1,
+                false => to = middle,
+            }
+        }
+        (self.get(from) == Some(value)).then_some(from)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

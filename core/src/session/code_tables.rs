@@ -183,7 +183,7 @@ impl Session {
     /// Keeps a table to which stacks may lead that are unwound later.
     fn wait_for_stacks(&mut self, table: CodeTable) {
         self.waiting_code.retain(|known| known.name != table.name);
-        if self.profile.stack_dumps > 0 && self.waiting_code.len() < MAX_WAITING {
+        if self.profile.asks_for_unwind_tables() && self.waiting_code.len() < MAX_WAITING {
             self.waiting_code.push(table);
         }
     }
@@ -259,9 +259,9 @@ impl Session {
                 ));
             }
             (_, []) => {
-                let so_far = match self.profile.stack_dumps {
-                    0 => "",
-                    _ => " so far: it waits for stacks that are unwound and lead there",
+                let so_far = match self.profile.asks_for_unwind_tables() {
+                    false => "",
+                    true => " so far: it waits for stacks that are unwound and lead there",
                 };
                 return Err(format!(
                     "it is of process {pid}, of which no code in memory without a file was recorded{so_far} \

@@ -20,6 +20,7 @@ impl Session {
         let known = self.profile.dsos.iter().take(count).take_while(is_same).count();
         images.go_on(self.profile.dsos.clone(), known);
         self.images = Some(images);
+        self.unwound.take_tables_of(&mut earlier.unwound, known);
         self.set_naming_depth(earlier.naming_depth());
         for id in (0..known as u32).map(DsoId) {
             let row = earlier.ledger.row(id);

@@ -159,10 +159,22 @@ impl Session {
         self.unwinding_by_taken_tables()
     }
 
+    /// Puts into chains by frame pointers the callers that the files which are here tell of, if that is all that is to be
+    /// done with stacks. True if there was something to look at.
+    pub fn find_leaf_callers(&mut self) -> bool {
+        if self.profile.stack_dumps > 0 {
+            return false;
+        }
+        let unwinding = self.unwinding();
+        unwinding.map(|unwinding| self.take_unwound(unwinding)).is_some()
+    }
+
     /// Whether there are stacks to be unwound, and no file is here that tells how in a DSO.
     pub fn lacks_unwind_tables(&self, dso: DsoId) -> bool {
         let has_tables = |images: &Images| images.unwind_tables(dso).is_some();
-        self.profile.stack_dumps > 0 && !self.images.as_ref().is_some_and(has_tables)
+        let profile = &self.profile;
+        let are_asked_for = profile.stack_dumps > 0 || profile.leaf_callers.ask_for_tables_of(dso);
+        are_asked_for && !self.images.as_ref().is_some_and(has_tables)
     }
 
     /// What code was made of and what ended in it, by the files and by what processes say of the code that they made.

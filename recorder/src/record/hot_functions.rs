@@ -16,7 +16,7 @@ use perftab_perfdata::format::record::RecordType;
 
 use crate::commands::report::{file_name, push_shown_name};
 use crate::images::search::NewCopies;
-use crate::live_session::LiveSession;
+use crate::live_session::{LeafCallers, LiveSession};
 use crate::output::{self, percent, printable, shortened};
 
 /// From the end of a look to the next.
@@ -64,7 +64,8 @@ impl HotFunctions {
         let thread = thread::Builder::new().name("live".to_owned());
         let run = move || {
             output::be_quiet_here();
-            let (mut live, mut sideband) = (LiveSession::new(NewCopies::LeftOut), Vec::new());
+            let (mut live, mut sideband) =
+                (LiveSession::new(NewCopies::LeftOut, LeafCallers::LeftOut), Vec::new());
             for mut records in asked {
                 sideband.append(&mut records.sideband);
                 if live.restart(&head).is_err() {

@@ -11,6 +11,7 @@ mod frame_pointers;
 mod images_side;
 mod jitted;
 mod jitted_stacks;
+mod leaf_callers;
 mod link_times;
 mod link_vectors;
 mod memory_accesses;

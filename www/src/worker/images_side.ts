@@ -49,7 +49,7 @@ export type NamedSession = Pick<
   | "askNames"
   | "dsoTable"
   | "forceable"
-  | "hasStackDumps"
+  | "asksForUnwindTables"
   | "lookUpData"
   | "loseNames"
   | "madeCode"
@@ -126,7 +126,7 @@ export class ImagesSide {
     if (request.server.kind === "this-machine") {
       this.#machine = request.server;
     }
-    const unwinds = this.#session.hasStackDumps && ["user", "vdso"].includes(request.dso.kind);
+    const unwinds = this.#session.asksForUnwindTables && ["user", "vdso"].includes(request.dso.kind);
     return this.#call("fetch", { ...request, unwinds }, slices);
   }
 

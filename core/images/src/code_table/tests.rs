@@ -332,7 +332,8 @@ fn unwinding_info(order: Order, frames: &[u8]) -> Vec<u8> {
 #[test]
 fn callers_of_code_are_found_by_the_rules_that_came_before_it() {
     use crate::unwinding::row::{Caller, CodeState};
-    use crate::unwinding::{AddressBits, MadeCodeRules, Registers, StackCopy, UnwoundMachine};
+    use crate::unwinding::{MadeCodeRules, Registers, StackCopy, UnwoundMachine};
+    use perftab_perfdata::address_bits::AddressBits;
 
     // The stack of a trampoline that was called from 0x4242.
     let stack = StackCopy { start: 0x7000, bytes: &0x4242_u64.to_le_bytes() };

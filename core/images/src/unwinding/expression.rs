@@ -220,7 +220,8 @@ mod tests {
     use gimli::constants::*;
 
     use super::*;
-    use crate::unwinding::{AddressBits, UnwoundMachine};
+    use crate::unwinding::UnwoundMachine;
+    use perftab_perfdata::address_bits::AddressBits;
 
     const MEMORY: StackCopy<'_> =
         StackCopy { start: 0x7000, bytes: &0x1122_3344_5566_7788_u64.to_le_bytes() };

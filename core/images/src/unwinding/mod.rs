@@ -20,7 +20,7 @@ mod tables;
 mod walk;
 
 pub use made::MadeCodeRules;
-pub use registers::{AddressBits, Registers, UnwoundMachine};
+pub use registers::{Registers, UnwoundMachine};
 pub use row::{Row, StackCopy};
 pub use tables::{FileRules, RowMemory, UnwindTables};
 pub(super) use tables::{FrameSections, for_each_function};

@@ -1,6 +1,7 @@
 //! Registers of the machines whose stacks are walked, by the numbers that DWARF has for them.
 
 use object::elf;
+use perftab_perfdata::address_bits::AddressBits;
 
 use super::row::StackCopy;
 
@@ -52,6 +53,14 @@ impl UnwoundMachine {
         }
     }
 
+    /// Where a call leaves the address that it returns to.
+    pub(super) fn link_register(self) -> Option<u16> {
+        match self {
+            Self::X86_64 => None,
+            Self::Aarch64 => Some(30),
+        }
+    }
+
     fn instruction_pointer(self) -> u16 {
         match self {
             Self::X86_64 => 16,
@@ -65,19 +74,6 @@ impl UnwoundMachine {
             Self::X86_64 => 1 << 3 | 1 << 6 | 0b1111 << 12,
             Self::Aarch64 => 0x7ff << 19,
         }
-    }
-}
-
-/// How many bits addresses of user space have. arm64 signs return addresses in those above (`PAC`, in
-/// arch/arm64/include/asm/pointer_auth.h), and kernels for phones have 39 of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AddressBits(u32);
-
-impl AddressBits {
-    /// Of a kernel that has no more than what this address of user space needs: libraries and the vdso are near the
-    /// highest one.
-    pub fn up_to(highest: u64) -> Self {
-        Self((64 - highest.leading_zeros()).clamp(36, 52))
     }
 }
 
@@ -120,7 +116,7 @@ impl Registers {
     pub(super) fn unsigned(&self, address: u64) -> u64 {
         match self.machine {
             UnwoundMachine::X86_64 => address,
-            UnwoundMachine::Aarch64 => address & ((1 << self.bits.0) - 1),
+            UnwoundMachine::Aarch64 => self.bits.of(address),
         }
     }
 

@@ -278,6 +278,16 @@ impl Row {
         })
     }
 
+    /// Whether the address to return to is in the register that a call puts it into: nothing was called since, or all was
+    /// taken back. Never on x86.
+    pub fn returns_to_register(&self, machine: UnwoundMachine) -> bool {
+        let mut of_return = self.saved.iter().filter(|(number, _)| *number == self.returns);
+        let is_left = |(_, rule): &(u16, Rule)| *rule == Rule::Register(self.returns, 0);
+        self.left == Left::ByCall
+            && machine.link_register() == Some(self.returns)
+            && of_return.all(is_left)
+    }
+
     /// On x86 a call puts it there.
     fn is_return_on_stack(&self, machine: UnwoundMachine) -> bool {
         machine == UnwoundMachine::X86_64
@@ -310,8 +320,9 @@ impl Rule {
 
 #[cfg(test)]
 mod tests {
+    use perftab_perfdata::address_bits::AddressBits;
+
     use super::*;
-    use crate::unwinding::AddressBits;
 
     /// On copies of any length, from any place: the same callers, and nothing changed where there is none.
     #[test]

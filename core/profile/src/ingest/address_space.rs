@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::DsoId;
 use crate::mappings::{MappedIn, Mapping, Mappings, MappingsKept, OwnFrom, Root};
-use crate::space::SpaceRoots;
+use crate::space::{Space, SpaceRoots};
 
 /// Tells one state of one address space from all others; what was found under one version stays
 /// true under it.
@@ -171,6 +171,11 @@ impl AddressSpace {
     pub(super) fn first(&self, all: &Mappings) -> Option<Mapping> {
         let firsts = [self.roots.memory, self.roots.code].map(|root| all.first(root));
         firsts.into_iter().flatten().min_by_key(|first| first.start)
+    }
+
+    /// The highest address at which anything is mapped.
+    pub(super) fn highest(&self, all: &Mappings) -> Option<u64> {
+        all.highest_in(Space(self.roots))
     }
 
     /// The mapping that holds `address`, whatever code was made there.

@@ -230,6 +230,11 @@ pub struct KeptReading {
 }
 
 impl KeptReading {
+    /// Of no copies.
+    pub fn nothing() -> Self {
+        Self::begin(Arc::default(), Arc::new([]))
+    }
+
     fn begin(kept: Arc<KeptDumps>, rows: Arc<[usize]>) -> Self {
         let (pictures, bytes) = (Pictures::default(), Vec::new());
         Self { kept, rows, next: 0, pictures, at: (0, 0), bytes }

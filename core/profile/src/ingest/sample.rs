@@ -1,5 +1,6 @@
 //! A SAMPLE record → rows of the profile: one, or one for each event whose counter it reads.
 
+use perftab_perfdata::address_bits::AddressBits;
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::attr::{SampleLayout, TrailerLayout};
 use perftab_perfdata::decode::data_source::DataSource;
@@ -21,10 +22,10 @@ use super::off_cpu::{SampledAt, SwitchPoint};
 use super::periods::CounterKey;
 use super::reader::Reader;
 use super::tasks::{OUTSIDE, SampledTask};
-use super::user_part::UserPart;
+use super::user_part::{UserPart, leaf_and_link};
 use super::walker::Entry;
 use super::watch::{Replay, RowAgain, SampleWatcher, WaitingRecord, WatchedSample};
-use crate::{Access, EventId, Mappings, Sample, StackId, Stacks};
+use crate::{Access, EventId, LeafCaller, Mappings, Sample, StackId, Stacks};
 
 /// A sample whose fields are known, before it is in the profile.
 struct DecodedSample<'a> {
@@ -128,6 +129,11 @@ impl Reader {
         if let (None, Some(access)) = (&shown, access) {
             rows.clone().for_each(|row| self.profile.accesses.push(row, access));
         }
+        if shown.is_none()
+            && let Some(caller) = self.leaf_caller(&decoded, task)
+        {
+            rows.clone().for_each(|row| self.profile.leaf_callers.push(row, caller));
+        }
         let waiting_row = cookie.filter(|_| shown.is_none()).and(rows.clone().next());
         self.follow_switch(&decoded, row, waiting_row);
         if let Some(cookie) = cookie {
@@ -144,6 +150,17 @@ impl Reader {
                 replay.reuse(rows);
             }
         }
+    }
+
+    /// The caller that its call chain may lack.
+    fn leaf_caller(&self, decoded: &DecodedSample<'_>, task: SampledTask) -> Option<LeafCaller> {
+        let DecodedSample { event, raw, tail, .. } = decoded;
+        let (layout, arch) = (self.events.layout(*event), self.features.host.arch.as_deref());
+        let (leaf, link) = leaf_and_link(layout, raw, tail.as_deref()?, arch)?;
+        let (space, all) = (self.tasks.space(task), &self.profile.mappings);
+        let frame = |address| Some(space.find(all, address)?.frame(address));
+        let bits = AddressBits::up_to(space.highest(all)?);
+        Some(LeafCaller { leaf: frame(leaf)?, caller: frame(bits.of(link).checked_sub(1)?)? })
     }
 
     /// Who was sampled, and everything that each sample tells whatever else it says.

@@ -11,9 +11,9 @@
 
 use perftab_perfdata::decode::attr::SampleLayout;
 use perftab_perfdata::decode::sample::RawSample;
-use perftab_perfdata::decode::sample_tail::{BranchStack, Registers, SampleTail};
+use perftab_perfdata::decode::sample_tail::{BranchStack, RegisterAbi, Registers, SampleTail};
 use perftab_perfdata::format::attr::{branch_sample_type, sample_type};
-use perftab_perfdata::format::record::{CONTEXT_USER, misc};
+use perftab_perfdata::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER, misc};
 
 /// What tells the user part of a call chain.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,6 +81,26 @@ impl<'a> UserPart<'a> {
     }
 }
 
+/// What the register holds that a call of arm64 leaves its return address in, as perf records it beside chains by frame
+/// pointers (`arch__add_leaf_frame_record_opts` in tools/perf/arch/arm64/util/machine.c, Linux 5.18); with the innermost
+/// address of user space in the chain.
+pub(super) fn leaf_and_link(
+    layout: &SampleLayout,
+    raw: &RawSample<'_>,
+    tail: &SampleTail<'_>,
+    arch: Option<&str>,
+) -> Option<(u64, u64)> {
+    // Whoever has a copy of the stack needs no chain.
+    if layout.tail.has(sample_type::STACK_USER) || arch != Some("aarch64") {
+        return None;
+    }
+    let registers = tail.user_registers.filter(|it| it.abi == RegisterAbi::Bits64)?;
+    let link = registers.get(ARM64_LR)?;
+    let mut of_user = raw.call_chain.iter().skip_while(|word| *word != CONTEXT_USER).skip(1);
+    let leaf = of_user.next().filter(|word| *word < CONTEXT_MARKER_MIN)?;
+    Some((leaf, link))
+}
+
 /// Numbers of registers are those of `asm/perf_regs.h` of each architecture.
 fn instruction_pointer(registers: &Registers<'_>, arch: Option<&str>) -> Option<u64> {
     let number = match arch {
@@ -100,6 +120,7 @@ fn instruction_pointer(registers: &Registers<'_>, arch: Option<&str>) -> Option<
 }
 
 const X86_IP: u32 = 8;
+const ARM64_LR: u32 = 30;
 const ARM64_PC: u32 = 32;
 
 /// The registers that perf asks for, and which of them is the instruction pointer. No other

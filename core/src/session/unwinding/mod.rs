@@ -1,6 +1,8 @@
 //! Stacks from copies of them: samples of `perf record --call-graph dwarf` have the registers and the innermost
 //! kilobytes of the user stack, and the files that ran tell how to walk these.
 //!
+//! Chains by frame pointers of arm64 lack one caller each, which the same rules find (`leaf_callers.rs`).
+//!
 //! An [`Unwinding`] walks the copies as they were kept when the recording was read ([`KeptDumps`]). Where they are too large
 //! for that, the recording is read once more ([`Replay`](super::Replay)), and each sample is shown to it. A stack ends where
 //! a file lacks. When that file has come, the same is done again for the samples that wait.
@@ -10,6 +12,7 @@
 //! ```
 
 mod chains;
+mod leaf_callers;
 mod made_code;
 mod said;
 mod shares;
@@ -25,7 +28,7 @@ use perftab_perfdata::map::{Map, Set};
 use perftab_perfdata::sorting::{sort_by_key, sort_by_numbers};
 use perftab_profile::{
     Dso, DsoId, DsoKind, Dsos, Event, EventOrigin, FrameId, MappingsKept, ProcessId, Profile,
-    PseudoFrame, StackId, Stacks, ThreadId,
+    PseudoFrame, Samples, StackId, Stacks, ThreadId,
 };
 use serde::Deserialize;
 
@@ -91,8 +94,8 @@ pub enum CallerGuesses {
 #[derive(Clone, Copy)]
 struct DerivedRow {
     row: usize,
-    /// The stack that the sample at the switch was recorded with.
-    recorded: StackId,
+    /// The row of the sample at the switch.
+    at_switch: usize,
     why: FrameId,
 }
 
@@ -115,6 +118,8 @@ pub(super) struct Unwound {
     kept: Arc<KeptDumps>,
     /// By row.
     derived: Vec<DerivedRow>,
+    /// Which callers that link registers may have are in stacks, by their numbers.
+    leaf_callers: Vec<bool>,
     /// What the user is told of them.
     said: Vec<Warning>,
 }
@@ -130,27 +135,26 @@ impl Unwound {
         self.unwindable.insert(dso);
     }
 
+    /// Takes over the tables of an earlier session of the same reading, whose first DSOs, so many, are the same.
+    pub fn take_tables_of(&mut self, earlier: &mut Self, known: usize) {
+        for (dso, tables) in std::mem::take(&mut earlier.tables) {
+            if dso.index() < known {
+                self.tables.insert(dso, tables);
+                self.fresh.insert(dso);
+            }
+        }
+    }
+
     /// It is said how the callers are found of code that a process made: of stacks that stop in its memory without a file.
     pub fn code_has_rules(&mut self, dsos: &Dsos, process: ProcessId) {
         let memory = |dso: &Dso| dso.kind == DsoKind::Anon && dso.process == Some(process);
         self.fresh.extend(dsos.iter().filter(|(_, dso)| memory(dso)).map(|(id, _)| id));
     }
 
-    /// Time off the CPU has the stack of the sample at the switch, which is the thread's last one before it.
-    fn lengthen_derived(&self, profile: &mut Profile, stacks: &mut Stacks) {
-        let mut last: Map<ThreadId, Option<(StackId, StackId)>> = Map::new();
-        let (mut next, mut unwound) = (0, self.rows.iter().peekable());
-        for &DerivedRow { row, recorded, why } in &self.derived {
-            for sample in next..row {
-                let known = unwound.next_if(|unwound| unwound.row as usize == sample);
-                let stacks = known.map(|it| (it.recorded, profile.samples.stack[sample]));
-                last.insert(profile.samples.thread.at(sample), stacks);
-            }
-            next = row + 1;
-            let at_switch = last.get(&profile.samples.thread.at(row)).copied().flatten();
-            if let Some((_, now)) = at_switch.filter(|(was, _)| *was == recorded) {
-                profile.samples.set_stack(row, stacks.intern(now, why));
-            }
+    /// Time off the CPU has the stack of the sample at the switch.
+    fn lengthen_derived(&self, samples: &mut Samples, stacks: &mut Stacks) {
+        for &DerivedRow { row, at_switch, why } in &self.derived {
+            samples.set_stack(row, stacks.intern(samples.stack[at_switch], why));
         }
     }
 
@@ -160,7 +164,7 @@ impl Unwound {
     }
 
     /// Which samples are to be unwound now; `None` if no more can be.
-    fn due(&self) -> Option<Due> {
+    fn due(&self, profile: &Profile) -> Option<Due> {
         if self.fresh.is_empty() && self.guesses == self.guessed {
             return None;
         }
@@ -171,7 +175,8 @@ impl Unwound {
             true => Due::WaitFor(self.fresh.clone()),
             false => Due::Waiting,
         };
-        self.rows.iter().any(|row| due.takes(Some(row))).then_some(due)
+        let of_leaf = || self.fresh.iter().any(|&dso| profile.leaf_callers.ask_for_tables_of(dso));
+        (self.rows.iter().any(|row| due.takes(Some(row))) || of_leaf()).then_some(due)
     }
 }
 
@@ -246,29 +251,37 @@ impl Unwinding {
 pub struct StackWalk(Walker);
 
 impl StackWalk {
-    /// The addresses of user space on the stack of a sample, innermost first; none if it has no copy of it. Those of
-    /// callers are return addresses.
+    /// The addresses of user space on the stack of a sample, innermost first; none if there are no more than its chain
+    /// has. Those of callers are return addresses.
     pub fn addresses(&mut self, sample: &WatchedSample<'_>) -> &[u64] {
         self.0.addresses_of(sample)
     }
 }
 
-fn derived_rows(profile: &Profile) -> Vec<DerivedRow> {
+/// Those whose sample at the switch is there: the thread's last one before it, with the same stack.
+fn derived_rows(Profile { events, samples, stacks, .. }: &Profile) -> Vec<DerivedRow> {
     let is_derived = |event: &Event| event.origin == EventOrigin::Derived;
-    if !profile.events.iter().any(is_derived) {
-        return Vec::new();
+    let mut derived = Vec::new();
+    if !events.iter().any(is_derived) {
+        return derived;
     }
-    let derived = |row: usize| {
-        let sample = profile.samples.get(row)?;
-        profile.events.get(sample.event.index()).filter(|event| is_derived(event))?;
-        let (recorded, why) = profile.stacks.get(sample.stack)?;
-        // SWITCH records alone have no stack.
-        if recorded == Stacks::EMPTY {
-            return None;
+    let mut last: Map<ThreadId, usize> = Map::new();
+    for row in 0..samples.len() {
+        let Some(sample) = samples.get(row) else { continue };
+        if !events.get(sample.event.index()).is_some_and(is_derived) {
+            last.insert(sample.thread, row);
+            continue;
         }
-        Some(DerivedRow { row, recorded, why })
-    };
-    (0..profile.samples.len()).filter_map(derived).collect()
+        let at_switch = last.get(&sample.thread).copied();
+        // SWITCH records alone have no stack.
+        if let (Some(at_switch), Some((recorded, why))) = (at_switch, stacks.get(sample.stack))
+            && recorded != Stacks::EMPTY
+            && samples.stack[at_switch] == recorded
+        {
+            derived.push(DerivedRow { row, at_switch, why });
+        }
+    }
+    derived
 }
 
 impl Session {
@@ -284,12 +297,14 @@ impl Session {
 
     /// As [`Self::unwinding`], by the tables that were taken in.
     pub fn unwinding_by_taken_tables(&mut self) -> Option<Unwinding> {
-        let due = self.unwound.due()?;
+        let due = self.unwound.due(&self.profile)?;
         let walker = self.walker_of(due)?;
-        // Code that a process made is gone through by time.
-        let kept = match walker.made.is_empty() {
-            true => self.unwound.kept.read(&self.profile),
-            false => None,
+        let kept = match (self.profile.stack_dumps, walker.made.is_empty()) {
+            // Link registers are all that is looked at.
+            (0, _) => Some(KeptReading::nothing()),
+            (_, true) => self.unwound.kept.read(&self.profile),
+            // Code that a process made is gone through by time.
+            (_, false) => None,
         };
         Some(Unwinding { walker: Rc::new(Some(walker).into()), kept })
     }
@@ -302,7 +317,7 @@ impl Session {
         Some(walker)
     }
 
-    /// Walks stacks once more. `None` if no sample has a copy of its stack.
+    /// Walks stacks once more. `None` if no sample has a copy of its stack, or a register with a caller.
     pub fn walk_stacks(&self) -> Option<StackWalk> {
         self.walker().map(StackWalk)
     }
@@ -310,9 +325,9 @@ impl Session {
     /// The DSOs of which files have come that may tell how stacks are unwound, where there are stacks for it. Each until
     /// its tables are taken in.
     pub fn unwindable(&self) -> Vec<DsoId> {
-        match self.profile.stack_dumps {
-            0 => Vec::new(),
-            _ => self.unwound.unwindable.iter().copied().collect(),
+        match self.profile.asks_for_unwind_tables() {
+            true => self.unwound.unwindable.iter().copied().collect(),
+            false => Vec::new(),
         }
     }
 
@@ -356,7 +371,7 @@ impl Session {
 
     fn walker(&self) -> Option<Walker> {
         let profile = &self.profile;
-        let machine = self.machine().ok().filter(|_| profile.stack_dumps > 0)?;
+        let machine = self.machine().ok().filter(|_| profile.asks_for_unwind_tables())?;
         let Unwound { tables, guesses, .. } = &self.unwound;
         let mut walker = Walker::new(machine, Arc::clone(profile), tables.clone(), *guesses);
         walker.made = self.code_with_rules();
@@ -372,6 +387,7 @@ impl Session {
         if !is_of_this {
             return;
         }
+        let leaf_callers = walker.leaf_callers();
         let Numbered { mut frames, mut stacks, rows: done } = walker.number();
         let Walker { fresh, before, profile, guesses, .. } = walker;
         drop(profile);
@@ -398,7 +414,8 @@ impl Session {
         rows.dedup_by_key(|row| row.row);
         rows.reverse();
         self.unwound.rows = rows.into();
-        self.unwound.lengthen_derived(profile, &mut stacks);
+        self.unwound.put_leaf_callers(&leaf_callers, profile, (&mut frames, &mut stacks));
+        self.unwound.lengthen_derived(&mut profile.samples, &mut stacks);
         frames.drop_index();
         stacks.drop_index();
         (profile.frames, profile.stacks) = (frames, stacks);

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use perftab_images::{
-    AddressBits, Registers, Row, RowMemory, RuleFound, StackCopy, UnwindTables, UnwoundMachine,
-    Walk, WalkEnd, WalkedCode,
+    Registers, Row, RowMemory, RuleFound, StackCopy, UnwindTables, UnwoundMachine, Walk, WalkEnd,
+    WalkedCode,
 };
+use perftab_perfdata::address_bits::AddressBits;
 use perftab_perfdata::decode::sample_tail::{RegisterAbi, SampleTail, UserStack};
 use perftab_perfdata::map::{Map, Set};
 use perftab_profile::ingest::KeptReading;
@@ -211,12 +212,15 @@ impl Walker {
         Some(self.frames.intern(Frame { dso: self.remarks?, address: remark.number() }))
     }
 
-    /// The addresses of user space on the stack of a sample, innermost first; none if it has no copy of it.
+    /// The addresses of user space on the stack of a sample, innermost first; none if there are no more than its chain
+    /// has.
     pub fn addresses_of(&mut self, sample: &WatchedSample<'_>) -> &[u64] {
         self.addresses.clear();
         // Of a stack that the recorder walked only registers may be left.
         if has_copy(&sample.tail) {
             self.unwind(sample.row, sample.space_in(&self.profile), &sample.tail);
+        } else if let Some(addresses) = self.with_leaf_caller(sample) {
+            self.addresses = addresses;
         }
         &self.addresses
     }

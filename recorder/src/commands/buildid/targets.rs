@@ -103,7 +103,7 @@ pub fn targets(session: &Session, which: DsoSelection) -> Vec<Target> {
             DsoKind::Unmapped | DsoKind::Folded | DsoKind::Pseudo => false,
         };
         let is_of_process = matches!(dso.kind, DsoKind::User | DsoKind::Vdso);
-        let may_be_hit = is_of_process && session.profile().stack_dumps > 0;
+        let may_be_hit = is_of_process && session.profile().asks_for_unwind_tables();
         let is_hit = row.samples > 0;
         match dso.identity {
             _ if !is_file => {}

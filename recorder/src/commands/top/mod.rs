@@ -27,7 +27,7 @@ use self::screen::{Emphasis, Line};
 use crate::cli::TopArgs;
 use crate::commands::report::sort;
 use crate::images::search::NewCopies;
-use crate::live_session::LiveSession;
+use crate::live_session::{LeafCallers, LiveSession};
 use crate::output::{self, Outcome, Results, counted, grouped, percent, printable};
 use crate::record::live::{self, Chains, Ender, Piece, Recorded};
 
@@ -204,7 +204,7 @@ impl Top {
             },
             recorded,
             ender,
-            live: LiveSession::new(NewCopies::Kept),
+            live: LiveSession::new(NewCopies::Kept, LeafCallers::Found),
             span: Span::Recent(recent),
             recent,
             delay,

@@ -10,8 +10,9 @@ use std::mem;
 use std::ops::Range;
 
 use perftab_core::images::{
-    AddressBits, Registers, RuleFound, StackCopy, UnwoundMachine, Walk, WalkEnd, WalkedCode,
+    Registers, RuleFound, StackCopy, UnwoundMachine, Walk, WalkEnd, WalkedCode,
 };
+use perftab_perfdata::address_bits::AddressBits;
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
 use perftab_perfdata::format::record::RecordType;
