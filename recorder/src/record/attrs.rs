@@ -53,6 +53,11 @@ pub enum Role {
 /// segment registers but cs and ss (`arch/x86/kernel/perf_regs.c`).
 const USER_REGISTERS: u64 = if cfg!(target_arch = "x86_64") { 0xff_0fff } else { 0x1_ffff_ffff };
 
+/// What is recorded beside a chain by frame pointers, as perf does since 5.18: on arm64 the register that a call leaves its
+/// return address in (`PERF_REG_ARM64_LR`), as a function that calls no other does not put that on the stack. The kernel has
+/// had it for as long as it copies stacks. 16 bytes a sample.
+const CHAIN_REGISTERS: u64 = if cfg!(target_arch = "aarch64") { 1 << 30 } else { 0 };
+
 /// The attr of one event. All events of a recording have the same sample_type, so that a reader
 /// needs nothing but the id to tell them apart; but only those of the CPU have the calls that it keeps, behind all else.
 pub fn attr(
@@ -104,6 +109,9 @@ pub fn attr(
         attr.sample_stack_user = size;
         // Frame pointers would be followed for nothing.
         attr.set_exclude_callchain_user(1);
+    }
+    if has_chain_registers(plan) {
+        attr.sample_regs_user = CHAIN_REGISTERS;
     }
     let is_deferred =
         plan.chains == CallChains::FramePointersDeferred && level >= KernelLevel::DeferredChains;
@@ -180,6 +188,13 @@ pub fn with_sideband(attr: &perf_event_attr) -> perf_event_attr {
     attr
 }
 
+/// Whether registers are recorded that complete a chain.
+fn has_chain_registers(plan: &Plan) -> bool {
+    let is_by_frame_pointers =
+        matches!(plan.chains, CallChains::FramePointers(_) | CallChains::FramePointersDeferred);
+    CHAIN_REGISTERS != 0 && is_by_frame_pointers && plan.chain_parts != ChainParts::Kernel
+}
+
 fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
     let mut bits = sample_type::IP | sample_type::TID | sample_type::TIME | plan.data.fields;
     bits |= match plan.chains {
@@ -191,6 +206,9 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
             sample_type::CALLCHAIN | sample_type::REGS_USER | sample_type::STACK_USER
         }
     };
+    if has_chain_registers(plan) {
+        bits |= sample_type::REGS_USER;
+    }
     if plan.target.is_any_process() {
         bits |= sample_type::CPU;
     }
@@ -291,6 +309,26 @@ mod tests {
         assert_eq!(asked(&["-j", "k", "true"], &cycles, samples), (0x800, 1 << 3 | 2, 0));
         assert_eq!(asked(&["-b", "true"], &EventSpec::cpu_clock(), samples), (0, 0, 0));
         assert_eq!(asked(&["-b", "true"], &cycles, tracks), (0, 0, 0));
+    }
+
+    /// As `perf evlist -v` has it of what perf 6.1 records with `-g`: the link register of arm64, and nothing on x86-64.
+    #[test]
+    fn the_caller_of_a_leaf_function_is_asked_for_where_it_is_in_a_register() {
+        let registers = |options: &[&str]| {
+            let line = [&["record"], options].concat();
+            let plan = Plan::new(&Line::parse_from(line).options).expect("a plan");
+            let spec = EventSpec::cpu_clock();
+            let attr = attr(&plan, &[], &spec, KernelLevel::Oldest, Role::SamplingOnly);
+            assert_eq!(attr.sample_type >> 12 & 1, u64::from(attr.sample_regs_user != 0));
+            attr.sample_regs_user
+        };
+        let of_arm64 = |bits| if cfg!(target_arch = "aarch64") { bits } else { 0 };
+        assert_eq!(registers(&["-g", "-a"]), of_arm64(0x4000_0000));
+        assert_eq!(registers(&["--call-graph", "fp,8", "-a"]), of_arm64(0x4000_0000));
+        assert_eq!(registers(&["-g", "--user-callchains", "-a"]), of_arm64(0x4000_0000));
+        assert_eq!(registers(&["-g", "--kernel-callchains", "-a"]), 0);
+        assert_eq!(registers(&["-a"]), 0);
+        assert_eq!(registers(&["--call-graph", "dwarf", "-a"]), USER_REGISTERS);
     }
 
     /// What they map is known all the same.
