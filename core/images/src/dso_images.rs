@@ -31,7 +31,7 @@ use super::same_code::{ComparedPart, has_code, is_same_code};
 use super::split_units::SplitImage;
 use super::supplementary::{SupplementaryImage, SupplementaryLink, is_named};
 use super::symbol_table::{Addresses, SymbolTable};
-use super::unwinding::FrameSections;
+use super::unwinding::{FrameSections, leaf_code};
 
 /// All files that passed the gate, by the DSOs that they name.
 #[derive(Default)]
@@ -433,7 +433,8 @@ fn gives(image: &MatchedImage) -> ImageContents {
     ImageContents {
         functions: has_functions(image.image()),
         inlines: InlineFrames::exist_in(image),
-        unwinding: has(&[".eh_frame", ".debug_frame", ".zdebug_frame"]),
+        unwinding: has(&[".eh_frame", ".debug_frame", ".zdebug_frame"])
+            || leaf_code::exists_in(image.image()),
         memory: false,
         symbol_table: elf.section_of_kind(elf::SHT_SYMTAB).is_some()
             || embedded_symbols::exist_in(elf),

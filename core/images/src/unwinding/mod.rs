@@ -13,6 +13,7 @@
 
 mod carried;
 mod expression;
+pub(crate) mod leaf_code;
 mod made;
 mod registers;
 pub(crate) mod row;

@@ -12,6 +12,7 @@ use perftab_dsos::{Dso, DsoId, Identity};
 use perftab_perfdata::map::Map;
 use perftab_perfdata::sorting::sort_by_numbers;
 
+use super::leaf_code;
 use super::registers::UnwoundMachine;
 use super::row::{Left, Row};
 use crate::code_ranges::CodeRanges;
@@ -381,7 +382,11 @@ impl FrameSections {
         let names = [".eh_frame", ".debug_frame", ".zdebug_frame"];
         let switches: Vec<_> = images.clone().flat_map(stack_switches).collect();
         let read = |name| images.clone().find_map(|image| Table::read(image, name, &switches));
-        Self::of(names.into_iter().filter_map(read).collect())
+        let tables: Vec<Table> = names.into_iter().filter_map(read).collect();
+        match tables.is_empty() {
+            true => Self::of(images.filter_map(leaf_code::table).take(1).collect()),
+            false => Self::of(tables),
+        }
     }
 
     pub(super) fn of(tables: Vec<Table>) -> Self {
