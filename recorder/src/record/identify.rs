@@ -3,14 +3,15 @@
 //! The kernel writes a build-id into most mappings, and that is what counts. What it could not read
 //! from the disk in time, or what has none, is looked at here as soon as the mapping is recorded,
 //! on a thread of its own, since hashing a file takes longer than a ring may wait. A file counts if
-//! the path recorded leads to the inode that was mapped, and if nothing was written to it from the
-//! mapping to the end of the recording. Its times only ever speak against it. It is kept open, so
-//! that they can be read wherever it has gone.
+//! the path recorded, or the process that mapped it, leads to the inode that was mapped, and if
+//! nothing was written to it from the mapping to the end of the recording. Its times only ever
+//! speak against it. It is kept open, so that they can be read wherever it has gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -24,10 +25,12 @@ use perftab_perfdata::format::elf_note::build_id_of_elf;
 use perftab_perfdata::format::perftab_section::{FileIdentity, InodeKey, MappedFile};
 
 use super::clock::Clock;
-use super::mapped_files::{path_of, regular_file};
+use super::mapped_at::{MappedAt, Place};
+use super::mapped_files::path_of;
 use super::tally::FileWithoutId;
 use crate::file_source::FileSource;
 use crate::images::answering;
+use crate::images::local::open_regular;
 use crate::late_ids::changed;
 
 /// File times are those of the last tick of the kernel's clock, which may be 100 Hz.
@@ -39,7 +42,7 @@ pub const BUDGET: Duration = Duration::from_secs(2);
 pub struct Identifier {
     clock: Clock,
     files: BTreeMap<Key, KnownFile>,
-    requests: Sender<(Key, SystemTime)>,
+    requests: Sender<Request>,
     answers: Receiver<(Key, Looked)>,
     unanswered: usize,
     out_of_time: Arc<AtomicBool>,
@@ -61,20 +64,34 @@ pub struct Identified {
 /// A path and the inode it led to, whose generation is left out: it is known of some mappings only.
 type Key = (Vec<u8>, InodeKey);
 
+/// What is to be looked at.
+struct Request {
+    key: Key,
+    /// By whom.
+    at: MappedAt,
+    /// When.
+    mapped: SystemTime,
+}
+
 struct KnownFile {
     generations: BTreeSet<u64>,
     /// When it was first mapped.
     mapped: SystemTime,
     look: Look,
-    /// What was looked at.
-    file: Option<File>,
+    file: Option<FoundFile>,
 }
 
 /// What the thread found.
 struct Looked {
     look: Look,
     /// Of what is identified.
-    file: Option<File>,
+    file: Option<FoundFile>,
+}
+
+/// A file that was mapped, and where it was.
+struct FoundFile {
+    file: File,
+    place: Place,
 }
 
 /// What a look at a file gave.
@@ -93,14 +110,14 @@ pub(super) enum Look {
 impl Identifier {
     /// Starts the thread that looks. It ends when this is dropped.
     pub fn start(clock: Clock) -> io::Result<Self> {
-        let (requests, asked) = channel::<(Key, SystemTime)>();
+        let (requests, asked) = channel::<Request>();
         let (answer, answers) = channel();
         let out_of_time = Arc::new(AtomicBool::new(false));
         let stop = out_of_time.clone();
         thread::Builder::new().name("identify".to_owned()).spawn(move || {
-            for (key, mapped) in asked {
-                let looked = look(&key, mapped, &stop);
-                if stop.load(Ordering::Relaxed) || answer.send((key, looked)).is_err() {
+            for request in asked {
+                let looked = look(&request, &stop);
+                if stop.load(Ordering::Relaxed) || answer.send((request.key, looked)).is_err() {
                     return;
                 }
             }
@@ -111,12 +128,13 @@ impl Identifier {
 
     /// Has files looked at that were mapped for the first time.
     pub fn add(&mut self, files: Vec<FileWithoutId>) {
-        for FileWithoutId { path, inode, time } in files {
+        for FileWithoutId { path, inode, time, at } in files {
             let key = (path, InodeKey { generation: 0, ..inode });
             let mapped = self.clock.wall_time(time);
             let known = self.files.entry(key.clone()).or_insert_with(|| {
                 // A send fails if the thread has died; then there is no answer either.
-                self.unanswered += usize::from(self.requests.send((key, mapped)).is_ok());
+                let request = Request { key, at, mapped };
+                self.unanswered += usize::from(self.requests.send(request).is_ok());
                 KnownFile { generations: BTreeSet::new(), mapped, look: Look::Waiting, file: None }
             });
             known.generations.insert(inode.generation);
@@ -136,7 +154,7 @@ impl Identifier {
 
     /// What is known so far, without what was written to since it was read.
     pub fn so_far(&mut self) -> Identified {
-        self.files.iter_mut().for_each(|((path, _), file)| file.look_again(path));
+        self.files.values_mut().for_each(KnownFile::look_again);
         let mut identified = Identified::default();
         for ((path, inode), file) in &self.files {
             match file.look {
@@ -176,10 +194,10 @@ impl Identifier {
 
 impl KnownFile {
     /// What is identified is so no more once it was written to.
-    fn look_again(&mut self, path: &[u8]) {
-        let Some(file) = &self.file else { return };
-        let change = match answering::answers(path_of(path)) {
-            true => file.metadata().ok().and_then(|now| self.change(path, &now)),
+    fn look_again(&mut self) {
+        let Some(FoundFile { file, place }) = &self.file else { return };
+        let change = match answering::answers(&place.path) {
+            true => file.metadata().ok().and_then(|now| self.change(&place.path, &now)),
             // It may have been.
             false => Some(Look::Gone),
         };
@@ -189,34 +207,37 @@ impl KnownFile {
     }
 
     /// What became of it.
-    fn change(&self, path: &[u8], now: &Metadata) -> Option<Look> {
+    fn change(&self, place: &Path, now: &Metadata) -> Option<Look> {
         let is_same = |there: Metadata| there.ino() == now.ino() && there.dev() == now.dev();
-        match path_of(path).metadata().is_ok_and(is_same) {
+        match place.metadata().is_ok_and(is_same) {
             true => was_written(now, self.mapped),
             // Removing and renaming it changed the time of its inode: only that of its content says
-            // something.
+            // something. Nor does it say anything that the process has ended which led to it.
             false => is_after(now.modified().ok(), self.mapped).then_some(Look::Written),
         }
     }
 }
 
-fn look(key: &Key, mapped: SystemTime, stop: &Arc<AtomicBool>) -> Looked {
-    let gone = || Looked { look: Look::Gone, file: None };
-    let Some((file, before)) = regular_file(&key.0) else { return gone() };
-    let look = look_at(&file, &before, key, mapped, stop);
-    Looked { look, file: matches!(look, Look::Is(_)).then_some(file) }
+fn look(Request { key, at, mapped }: &Request, stop: &Arc<AtomicBool>) -> Looked {
+    let (path, inode) = (path_of(&key.0), &key.1);
+    let found = at.places(path).into_iter().find_map(|place| {
+        let file = open_regular(&place.path)?;
+        let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+        let is_it = place.has_inode(&file, &metadata, (inode.major, inode.minor), inode.inode);
+        is_it.then_some((FoundFile { file, place }, metadata))
+    });
+    let Some((found, before)) = found else {
+        // What is there in its place may say why.
+        let written = answering::metadata(path).and_then(|it| was_written(&it, *mapped));
+        return Looked { look: written.unwrap_or(Look::Gone), file: None };
+    };
+    let look = look_at(&found.file, &before, *mapped, stop);
+    Looked { look, file: matches!(look, Look::Is(_)).then_some(found) }
 }
 
-fn look_at(
-    file: &File,
-    before: &Metadata,
-    (_, inode): &Key,
-    mapped: SystemTime,
-    stop: &Arc<AtomicBool>,
-) -> Look {
-    let written = was_written(before, mapped);
-    if !is(before, inode) || written.is_some() {
-        return written.unwrap_or(Look::Gone);
+fn look_at(file: &File, before: &Metadata, mapped: SystemTime, stop: &Arc<AtomicBool>) -> Look {
+    if let Some(written) = was_written(before, mapped) {
+        return written;
     }
     let Ok(source) = file.try_clone().and_then(FileSource::new) else { return Look::Gone };
     let source = StoppableSource { source, stop };
@@ -225,10 +246,6 @@ fn look_at(
         None => content_hash(&source).ok().map(|hash| FileIdentity::Content(hash.0)),
     };
     identity.map_or(Look::Gone, Look::Is)
-}
-
-fn is(metadata: &Metadata, inode: &InodeKey) -> bool {
-    metadata.ino() == inode.inode && metadata.dev() == rustix::fs::makedev(inode.major, inode.minor)
 }
 
 /// What to say of a file that changed after it was mapped; `None` if it did not. Permissions and
@@ -274,9 +291,12 @@ impl ByteSource for StoppableSource<'_> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
 
     use super::*;
+
+    /// Of a process that has ended.
+    const NOWHERE: MappedAt = MappedAt { pid: u32::MAX, start: 0, end: 0 };
 
     fn inode(path: &PathBuf) -> InodeKey {
         let metadata = fs::metadata(path).unwrap();
@@ -307,6 +327,7 @@ mod tests {
             path: path.to_str().unwrap().into(),
             inode: inode(path),
             time: 0,
+            at: NOWHERE,
         };
         let inodes = paths.each_ref().map(|path| inode(path).inode);
         identifier.add(paths.iter().map(file).collect());
@@ -344,7 +365,7 @@ mod tests {
         wait_for_the_past(&path);
         let mut identifier = Identifier::start(Clock::now()).unwrap();
         let text: Vec<u8> = path.to_str().unwrap().into();
-        let file = FileWithoutId { path: text.clone(), inode: inode(&path), time: 0 };
+        let file = FileWithoutId { path: text.clone(), inode: inode(&path), time: 0, at: NOWHERE };
         identifier.add(vec![file]);
         let found = identifier.finish(Instant::now());
         fs::remove_file(&path).unwrap();

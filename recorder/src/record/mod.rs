@@ -39,6 +39,7 @@ mod kernel;
 mod kernel_modules;
 pub mod live;
 mod live_line;
+mod mapped_at;
 mod mapped_files;
 mod module_events;
 mod options;

@@ -20,6 +20,8 @@ use perftab_perfdata::format::record::{
 use perftab_perfdata::format::write::{CpuMode, SampleIdTrailer};
 use perftab_perfdata::map::Set;
 
+use super::mapped_at::MappedAt;
+
 /// More distinct addresses than functions of any kernel; beyond it no more are collected.
 const KERNEL_ADDRESSES_MAX: usize = 1 << 20;
 /// As many as processes may have.
@@ -28,9 +30,10 @@ const JITDUMPS_MAX: usize = 1 << 16;
 const UNSAMPLED_MAX: usize = 1 << 16;
 /// Executable memory without a file, as MMAP2 records name it.
 const MEMORY: [&[u8]; 3] = [b"//anon", b"/memfd:", b"[anon"];
-/// Offsets in an MMAP2 record: process, address, size of the build-id, build-id, name.
+/// Offsets in an MMAP2 record: process, address, length, size of the build-id, build-id, name.
 const MMAP2_PID: usize = 8;
 const MMAP2_ADDRESS: usize = 16;
+const MMAP2_LENGTH: usize = 24;
 const MMAP2_ID_SIZE: usize = 40;
 const MMAP2_ID: usize = 44;
 const MMAP2_NAME: usize = 72;
@@ -74,8 +77,8 @@ pub struct Tally {
     // The same for files without an id, from device and inode on, with the earliest time that was told of.
     without_id: HashMap<Box<[u8]>, u64>,
     new_without_id: Vec<FileWithoutId>,
-    /// Those of processes that were not sampled yet, with the time when they were mapped.
-    unsampled: HashMap<u32, HashMap<Box<[u8]>, u64>>,
+    /// Those of processes that were not sampled yet.
+    unsampled: HashMap<u32, HashMap<Box<[u8]>, MappedWithoutId>>,
     /// By process and path.
     jitdumps: BTreeMap<(u32, String), u64>,
 }
@@ -89,6 +92,15 @@ pub struct FileWithoutId {
     pub inode: InodeKey,
     /// Of the record; 0 if it describes what was there before.
     pub time: u64,
+    /// One of the processes that have it.
+    pub at: MappedAt,
+}
+
+/// Where and when a process mapped a file without an id.
+#[derive(Clone, Copy, Debug)]
+struct MappedWithoutId {
+    at: MappedAt,
+    time: u64,
 }
 
 /// Which vdso images processes had.
@@ -216,8 +228,8 @@ impl Tally {
         if pid != self.last_sampled {
             self.last_sampled = pid;
             if self.sampled.insert(pid) {
-                for (key, time) in self.unsampled.remove(&pid).unwrap_or_default() {
-                    self.ask_for_id(key, time);
+                for (key, mapped) in self.unsampled.remove(&pid).unwrap_or_default() {
+                    self.ask_for_id(key, mapped);
                 }
             }
         }
@@ -301,26 +313,30 @@ impl Tally {
             if self.was_told(key, time) {
                 return;
             }
+            let [start, length] =
+                [MMAP2_ADDRESS, MMAP2_LENGTH].map(|at| u64_at(record, at).unwrap_or(0));
             let pid = u32_at(record, MMAP2_PID).unwrap_or(0);
+            let at = MappedAt { pid, start, end: start.saturating_add(length) };
+            let mapped = MappedWithoutId { at, time };
             // Of a whole system, most processes are in no sample, and their files would be read for nothing.
             let is_known = self.unsampled.contains_key(&pid);
             if self.sampled.contains(&pid) || !is_known && self.unsampled.len() >= UNSAMPLED_MAX {
-                self.ask_for_id(key.into(), time);
+                self.ask_for_id(key.into(), mapped);
             } else {
                 let files = self.unsampled.entry(pid).or_default();
                 files
                     .entry(key.into())
-                    .and_modify(|first| *first = time.min(*first))
-                    .or_insert(time);
+                    .and_modify(|first| first.time = time.min(first.time))
+                    .or_insert(mapped);
             }
         }
     }
 
     /// A file is to be looked at, as samples may have hit it.
-    fn ask_for_id(&mut self, key: Box<[u8]>, time: u64) {
-        if !self.was_told(&key, time) {
-            self.new_without_id.extend(file_without_id(&key, time));
-            self.without_id.insert(key, time);
+    fn ask_for_id(&mut self, key: Box<[u8]>, mapped: MappedWithoutId) {
+        if !self.was_told(&key, mapped.time) {
+            self.new_without_id.extend(file_without_id(&key, mapped));
+            self.without_id.insert(key, mapped.time);
         }
     }
 
@@ -332,12 +348,12 @@ impl Tally {
     /// A process maps its own so that the recording tells of it; true if it is one. What it is says its content, which
     /// grows meanwhile.
     fn jitdump(&mut self, record: &[u8], key: &[u8]) -> bool {
-        if let (Some(pid), Some(file)) = (u32_at(record, MMAP2_PID), file_without_id(key, 0))
-            && let Ok(path) = String::from_utf8(file.path)
+        if let (Some(pid), Some((path, inode))) = (u32_at(record, MMAP2_PID), mapped_file(key))
+            && let Ok(path) = String::from_utf8(path)
             && pid_of_jitdump(&path).is_some()
             && self.jitdumps.len() < JITDUMPS_MAX
         {
-            self.jitdumps.insert((pid, path), file.inode.inode);
+            self.jitdumps.insert((pid, path), inode.inode);
             return true;
         }
         false
@@ -355,8 +371,13 @@ impl Tally {
             && pid != parent
             && let Some(files) = self.unsampled.get(&parent).cloned()
         {
+            let of_child = |mapped: MappedWithoutId| MappedWithoutId {
+                at: MappedAt { pid, ..mapped.at },
+                ..mapped
+            };
+            let files = files.into_iter().map(|(key, mapped)| (key, of_child(mapped)));
             match self.sampled.contains(&pid) || self.unsampled.len() >= UNSAMPLED_MAX {
-                true => files.into_iter().for_each(|(key, time)| self.ask_for_id(key, time)),
+                true => files.for_each(|(key, mapped)| self.ask_for_id(key, mapped)),
                 false => self.unsampled.entry(pid).or_default().extend(files),
             }
         }
@@ -420,8 +441,13 @@ pub fn lost_in(record: &[u8]) -> u64 {
     u64_at(record, 16).unwrap_or(0)
 }
 
+fn file_without_id(key: &[u8], mapped: MappedWithoutId) -> Option<FileWithoutId> {
+    let (path, inode) = mapped_file(key)?;
+    Some(FileWithoutId { path, inode, time: mapped.time, at: mapped.at })
+}
+
 /// From the part of an MMAP2 record that begins with the device.
-fn file_without_id(key: &[u8], time: u64) -> Option<FileWithoutId> {
+fn mapped_file(key: &[u8]) -> Option<(Vec<u8>, InodeKey)> {
     let inode = InodeKey {
         major: u32_at(key, 0)?,
         minor: u32_at(key, 4)?,
@@ -429,7 +455,7 @@ fn file_without_id(key: &[u8], time: u64) -> Option<FileWithoutId> {
         generation: u64_at(key, 16)?,
     };
     let path = key.get(MMAP2_NAME - MMAP2_ID_SIZE..)?.to_vec();
-    (inode.inode != 0).then_some(FileWithoutId { path, inode, time })
+    (inode.inode != 0).then_some((path, inode))
 }
 
 /// Kernel and kernel modules are told by their names, which we synthesised.

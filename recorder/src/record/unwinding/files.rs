@@ -6,8 +6,7 @@
 
 use std::collections::HashMap;
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use perftab_core::Image;
 use perftab_core::images::{FileRules, Row, RowMemory};
@@ -18,6 +17,7 @@ use perftab_perfdata::map::Map;
 
 use super::super::clock::Clock;
 use super::super::identify::was_written;
+use super::super::mapped_at::{MappedAt, Place};
 use super::super::tasks::own_vdso;
 use crate::file_source::FileSource;
 use crate::images::local::open_regular;
@@ -30,29 +30,6 @@ const RULES_MAX: usize = 1 << 20;
 /// A file in [`Files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileNumber(u32);
-
-/// Where a process has a file mapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MappedAt {
-    /// The process.
-    pub pid: u32,
-    /// The first address.
-    pub start: u64,
-    /// Behind the last.
-    pub end: u64,
-}
-
-impl MappedAt {
-    /// Where the file is to be had, best first. What became of its name does not matter to the last two: the one needs
-    /// privileges, the other is the program of the process.
-    fn places(self, path: &str) -> Option<[PathBuf; 4]> {
-        let Self { pid, start, end } = self;
-        let of_process = Path::new("/proc").join(pid.to_string());
-        let below_root = of_process.join("root").join(path.strip_prefix('/')?);
-        let mapped = of_process.join(format!("map_files/{start:x}-{end:x}"));
-        Some([below_root, PathBuf::from(path), mapped, of_process.join("exe")])
-    }
-}
 
 /// A rule in [`Files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,26 +190,32 @@ impl KnownFile {
             MappedFile::Nothing => None,
             MappedFile::Vdso => Image::open("[vdso]", Box::new(SliceSource::new(own_vdso()?))).ok(),
             MappedFile::File(path, from) => {
-                let places = mapped.places(path)?;
+                let places = mapped.places(Path::new(path));
                 places.iter().find_map(|place| self.open_at(place, *from, clock))
             }
         }
     }
 
-    fn open_at(&self, path: &Path, from: MappedFrom, clock: &Clock) -> Option<Image> {
-        let file = open_regular(path)?;
+    fn open_at(&self, place: &Place, from: MappedFrom, clock: &Clock) -> Option<Image> {
+        let file = open_regular(&place.path)?;
         let metadata = file.metadata().ok().filter(Metadata::is_file)?;
-        let image = Image::open(path.to_str()?, Box::new(FileSource::new(file).ok()?)).ok()?;
-        let is_it = match from {
-            MappedFrom::BuildId(id) => image.build_id() == Some(id),
+        let has_inode = match from {
+            MappedFrom::Nothing => false,
+            MappedFrom::BuildId(_) => true,
             MappedFrom::Inode { major, minor, inode, .. } => {
-                let device = rustix::fs::makedev(major, minor);
-                metadata.ino() == inode
-                    && metadata.dev() == device
+                place.has_inode(&file, &metadata, (major, minor), inode)
                     && was_written(&metadata, clock.wall_time(self.mapped)).is_none()
             }
-            MappedFrom::Nothing => false,
         };
-        is_it.then_some(image)
+        if !has_inode {
+            return None;
+        }
+        let name = place.path.to_str()?;
+        let image = Image::open(name, Box::new(FileSource::new(file).ok()?)).ok()?;
+        let is_build = match from {
+            MappedFrom::BuildId(id) => image.build_id() == Some(id),
+            MappedFrom::Inode { .. } | MappedFrom::Nothing => true,
+        };
+        is_build.then_some(image)
     }
 }

@@ -12,7 +12,8 @@ use perftab_perfdata::decode::records::{
 use perftab_perfdata::format::record::{RecordType, misc};
 use perftab_perfdata::format::write::SampleIdTrailer;
 
-use super::files::{FileNumber, Files, MappedAt, MappedFile};
+use super::super::mapped_at::MappedAt;
+use super::files::{FileNumber, Files, MappedFile};
 
 /// Mappings that one process may have (`vm.max_map_count` is a thousandth of it by default).
 const MAPPINGS_MAX: usize = 1 << 20;

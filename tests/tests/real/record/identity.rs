@@ -155,6 +155,42 @@ fn the_hash_of_a_large_file_is_kept_until_it_changes() {
     assert_eq!(hashed(), Some(hash));
 }
 
+/// As in a container: a path that leads nowhere here. Without a build-id its content tells what it is.
+#[test]
+fn a_file_that_only_its_process_sees_is_identified() {
+    let test = "a_file_that_only_its_process_sees_is_identified";
+    if !is_root(test) || !is_installed(test, "unshare") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let hash = content_hash(&busy_without_id(&recorder.folder));
+    fs::create_dir(recorder.folder.join("mounted")).unwrap();
+    let script = "mount -t tmpfs none mounted && cp without_id mounted/app && exec mounted/app";
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script]).current_dir(&*recorder.folder);
+    let mut running = RunningProcess(command.spawn().unwrap());
+    let app = recorder.folder.join("mounted/app");
+    let exe = format!("/proc/{}/exe", running.pid());
+    wait_for("exec", || {
+        let ended = running.0.try_wait().unwrap().is_some();
+        ended || fs::read_link(&exe).is_ok_and(|exe| exe == app)
+    });
+    if running.0.try_wait().unwrap().is_some() {
+        println!("SKIPPED: {test}: nothing may be mounted here");
+        return;
+    }
+    let how = ["-e", "cpu-clock:u", "-p", &running.pid(), "--"];
+    let mut command = how.map(str::to_owned).to_vec();
+    command.extend(until_it_ran(running.0.id(), 10));
+    let recorded = recorder.run(&command);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let session = open_path(&recorder.file).unwrap();
+    let mut dsos = session.profile().dsos.iter();
+    let dso = dsos.find(|(_, dso)| Path::new(&dso.path) == app).expect("it ran").1;
+    let Some(Identity::Content(found)) = dso.identity else { panic!("{:?}", dso.identity) };
+    assert_eq!(found.to_string(), hash);
+}
+
 /// The cargo of rustc's folder, which is large and has no build-id.
 fn cargo(test: &str) -> Option<PathBuf> {
     let said = Command::new("rustc").args(["--print", "sysroot"]).ended();
