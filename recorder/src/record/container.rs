@@ -13,15 +13,18 @@
 //!
 //! Names of those with an id are in files of docker, podman and kubernetes. They only say which id is meant.
 
-use std::collections::HashSet;
-use std::fs::{self, File};
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use serde_json::Value;
 
 use super::{cgroup, host};
+use crate::images::answering;
+use crate::images::local::open_regular;
 use crate::output::counted;
 
 /// Characters of an id.
@@ -35,6 +38,10 @@ const MOST_LEVELS: usize = 16;
 const MOST_CGROUPS: usize = 1 << 16;
 /// Bytes of a file with names.
 const MOST_NAMES: u64 = 16 << 20;
+/// Folders with such files.
+const MOST_FOLDERS: usize = 1 << 10;
+/// The user who may name all containers.
+const ROOT: u32 = 0;
 /// Containers that a message tells of.
 const MOST_SAID: usize = 10;
 /// What else run times put before an id: who watches over a container is not in it.
@@ -197,35 +204,51 @@ fn name(containers: &mut [Container], root: &Path) {
         let docker = json(&root.join(docker));
         let docker = docker.as_ref().and_then(|it| it["Name"].as_str());
         container.names.extend(docker.map(|name| name.trim_start_matches('/').to_owned()));
-        for (of, name) in of_podman.iter().chain(&of_kubernetes) {
-            if of == id {
-                container.names.push(name.clone());
-            }
-        }
+        // A user names his own, not those of others.
+        let owner = container.folder.metadata().map(|it| it.uid()).unwrap_or(ROOT);
+        let of_podman = of_podman.iter().filter(|(_, _, user)| [owner, ROOT].contains(user));
+        let of_podman = of_podman.map(|(of, name, _)| (of, name));
+        let of_kubernetes = of_kubernetes.iter().map(|(of, name)| (of, name));
+        let of_it = of_podman.chain(of_kubernetes).filter(|(of, _)| *of == id);
+        container.names.extend(of_it.map(|(_, name)| name.clone()));
     }
 }
 
-/// Ids and names: `[{"id": …, "names": […]}]`.
-fn names_of_podman(root: &Path) -> Vec<(String, String)> {
-    const FOLDER: &str = "containers/storage/overlay-containers";
-    let of_root = root.join("var/lib").join(FOLDER);
-    let home = std::env::home_dir().map(|home| home.join(".local/share").join(FOLDER));
-    let of_user = home.and_then(|home| Some(root.join(home.strip_prefix("/").ok()?)));
-    let folders = [Some(of_root), of_user].into_iter().flatten();
+/// Ids, names and whose files tell of them: `[{"id": …, "names": […]}]`.
+fn names_of_podman(root: &Path) -> Vec<(String, String, u32)> {
+    const STORAGE: &str = "containers/storage";
+    let of_users = homes(root).into_iter().map(|home| home.join(".local/share").join(STORAGE));
+    let storages = [root.join("var/lib").join(STORAGE)].into_iter().chain(of_users);
+    // `overlay-containers`, `vfs-containers`: each driver has its folder. A server that does not answer may be behind a home.
+    let folders = storages
+        .filter(|storage| answering::answers(storage))
+        .flat_map(|storage| fs::read_dir(storage).into_iter().flatten().flatten())
+        .filter(|it| it.file_name().as_encoded_bytes().ends_with(b"-containers"))
+        .take(MOST_FOLDERS);
     // Those of `--rm` are in the second.
     let files = folders.flat_map(|folder| {
-        ["containers.json", "volatile-containers.json"].map(|file| folder.join(file))
+        ["containers.json", "volatile-containers.json"].map(|file| folder.path().join(file))
     });
     let mut names = Vec::new();
     for file in files {
+        let Ok(user) = file.metadata().map(|it| it.uid()) else { continue };
         let containers = json(&file);
         for container in containers.iter().filter_map(Value::as_array).flatten() {
             let Some(id) = container["id"].as_str() else { continue };
             let of_it = container["names"].as_array().into_iter().flatten();
-            names.extend(of_it.filter_map(|it| Some((id.to_owned(), it.as_str()?.to_owned()))));
+            let of_it = of_it.filter_map(Value::as_str);
+            names.extend(of_it.map(|name| (id.to_owned(), name.to_owned(), user)));
         }
     }
     names
+}
+
+/// The homes of users, below a root folder: root may record the containers of all.
+fn homes(root: &Path) -> BTreeSet<PathBuf> {
+    let users = fs::read_to_string(root.join("etc/passwd")).unwrap_or_default();
+    let of_all = users.lines().filter_map(|user| user.split(':').nth(5)).map(PathBuf::from);
+    let homes = of_all.chain(std::env::home_dir());
+    homes.filter_map(|home| Some(root.join(home.strip_prefix("/").ok()?))).collect()
 }
 
 /// Ids and names, by the files of their logs: `POD_NAMESPACE_CONTAINER-ID.log`.
@@ -251,7 +274,7 @@ fn names_of_kubernetes(root: &Path) -> Vec<(String, String)> {
 
 fn json(path: &Path) -> Option<Value> {
     let mut text = String::new();
-    File::open(path).ok()?.take(MOST_NAMES).read_to_string(&mut text).ok()?;
+    open_regular(path)?.take(MOST_NAMES).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
 }
 
@@ -276,6 +299,7 @@ mod tests {
         let root = FakeRoot::new("containers");
         let [web, db, pod, cri, k8s] = ["0a1b", "0a2c", "beef", "cafe", "f00d"].map(id);
         let [brief, inner, colons] = ["b1ef", "1225", "c010"].map(id);
+        let [own, vfs] = ["0e11", "0f50"].map(id);
         let pod_uid = "11111111-2222-3333-4444-555555555555";
         let cgroups = [
             format!("system.slice/docker-{web}.scope/init.scope"),
@@ -298,6 +322,8 @@ mod tests {
             "lxc/focal".to_owned(),
             "lxc.payload/bionic".to_owned(),
             format!("machine.slice/libpod-{brief}.scope/libpod-payload-{brief}"),
+            format!("user.slice/user-7.slice/user@7.service/user.slice/libpod-{own}.scope"),
+            format!("libpod_parent/libpod-{vfs}"),
         ];
         for cgroup in &cgroups {
             root.write(&format!("cgroups/{cgroup}/cgroup.procs"), b"");
@@ -314,6 +340,14 @@ mod tests {
             "var/lib/containers/storage/overlay-containers/volatile-containers.json",
             format!(r#"[{{"id": "{brief}", "names": ["brief"]}}]"#).as_bytes(),
         );
+        root.write("etc/passwd", b"root:x:0:0::/root:/bin/sh\nme:x:7:7::/srv/me:/bin/sh\n");
+        for (storage, id, name) in [
+            ("srv/me/.local/share/containers/storage/overlay-containers", &own, "own"),
+            ("var/lib/containers/storage/vfs-containers", &vfs, "plain"),
+        ] {
+            let text = format!(r#"[{{"id": "{id}", "names": ["{name}"]}}]"#);
+            root.write(&format!("{storage}/containers.json"), text.as_bytes());
+        }
         root.write(&format!("var/log/containers/shop-7d_prod_cart-{k8s}.log"), b"");
         for (asked, cgroup) in
             [("web", 0), ("0a1b", 0), (&db, 1), ("api", 2), ("alias", 2), ("cafe", 4)]
@@ -334,10 +368,12 @@ mod tests {
             ("jammy", "lxc.payload.jammy"),
             ("focal", "lxc/focal"),
             ("bionic", "lxc.payload/bionic"),
+            ("own", "user.slice/user-7.slice/user@7.service/user.slice/libpod-OWN.scope"),
+            ("plain", "libpod_parent/libpod-VFS"),
         ] {
             let ids = [("BRIEF", &brief), ("WEB", &web), ("INNER", &inner), ("COLONS", &colons)];
-            let expected =
-                ids.iter().fold(cgroup.to_owned(), |it, (word, id)| it.replace(word, id));
+            let ids = ids.into_iter().chain([("OWN", &own), ("VFS", &vfs)]);
+            let expected = ids.fold(cgroup.to_owned(), |it, (word, id)| it.replace(word, id));
             assert_eq!(found(asked, &root).as_deref(), Ok(Path::new(&expected)), "{asked}");
         }
         let of_pod = Path::new(&cgroups[4]).parent().unwrap();
