@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use anyhow::{Error, anyhow};
 use rustix::io::Errno;
 use rustix::process::Pid;
+use rustix::thread::CapabilitySet;
 
 use super::events::EventSpec;
 use super::host::{self, sysctl_number};
@@ -14,6 +15,9 @@ use super::options::Plan;
 use super::sys::Scope;
 use super::target::Target;
 use crate::output;
+
+/// Below /proc/sys.
+const PARANOID: &str = "kernel/perf_event_paranoid";
 
 /// Why a counter could not be opened on its target.
 pub fn refused(error: &io::Error, plan: &Plan, scope: Scope<'_>) -> Error {
@@ -38,6 +42,9 @@ pub fn refused(error: &io::Error, plan: &Plan, scope: Scope<'_>) -> Error {
         _ => return anyhow!("the event cannot be opened: {}", reason(error)),
     }
     match (&plan.target, scope) {
+        (Target::Processes(_) | Target::Threads(_), _) if is_administrators_alone().is_some() => {
+            anyhow!(paranoid("a process", 2))
+        }
         (Target::Cpus(_) | Target::Cgroups { .. }, _) => anyhow!(paranoid("the whole system", 0)),
         (Target::Processes(_) | Target::Threads(_), Scope::Thread { tid, .. }) if !is_ours(tid) => {
             anyhow!(
@@ -66,16 +73,32 @@ pub fn unless_hidden(id: i32) -> anyhow::Result<()> {
     }
 }
 
+/// `kernel.perf_event_paranoid` where it leaves CAP_PERFMON without effect and we have no more: above 2 kernels of Debian
+/// and Ubuntu want CAP_SYS_ADMIN, by a patch of theirs (`perf_paranoid_any`).
+fn is_administrators_alone() -> Option<i32> {
+    let now = sysctl_number(PARANOID).filter(|now| *now > 2)?;
+    (!host::has_any(CapabilitySet::SYS_ADMIN)).then_some(now)
+}
+
 /// `what` may not be recorded; at `kernel.perf_event_paranoid` = `needed` it may, if nothing else forbids it.
 pub fn paranoid(what: &str, needed: i32) -> String {
-    let now = sysctl_number::<i32>("kernel/perf_event_paranoid");
-    if now.is_some_and(|now| now <= needed) || host::may_count_all() {
-        let why = match host::has_seccomp_filter() {
-            true => {
+    if let Some(now) = is_administrators_alone() {
+        return administrators_alone(what, needed, now);
+    }
+    let now = sysctl_number::<i32>(PARANOID);
+    let counting = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
+    if now.is_some_and(|now| now <= needed) || host::has_any(counting) {
+        let why = match (host::has_seccomp_filter(), host::has_any(CapabilitySet::PERFMON)) {
+            (true, false) => {
                 "a seccomp filter forbids perf_event_open, as those of containers do: docker run \
                  --cap-add PERFMON, or --security-opt seccomp=unconfined"
             }
-            false => {
+            // That of podman, up to 2025.
+            (true, true) => {
+                "a seccomp filter forbids perf_event_open, though CAP_PERFMON is there: podman run \
+                 --security-opt seccomp=unconfined"
+            }
+            (false, _) => {
                 "a security module forbids it, such as SELinux, or lockdown \
                  (/sys/kernel/security/lockdown)"
             }
@@ -83,9 +106,27 @@ pub fn paranoid(what: &str, needed: i32) -> String {
         return format!("{what} may not be recorded: {why}");
     }
     let now = now.map_or("not readable".to_owned(), |now| now.to_string());
+    let by = match host::is_in_pid_namespace() {
+        true => {
+            "by root of the host, with CAP_PERFMON (docker run --cap-add PERFMON; podman run --cap-add PERFMON \
+             --security-opt seccomp=unconfined)"
+        }
+        false => "by root, with CAP_PERFMON (setcap cap_perfmon=ep on perftab)",
+    };
     format!(
-        "kernel.perf_event_paranoid is {now}; {what} may be recorded by root, with CAP_PERFMON \
-         (setcap cap_perfmon=ep on perftab), or after sysctl kernel.perf_event_paranoid={needed}"
+        "kernel.perf_event_paranoid is {now}; {what} may be recorded {by}, or after sysctl \
+         kernel.perf_event_paranoid={needed}"
+    )
+}
+
+fn administrators_alone(what: &str, needed: i32, now: i32) -> String {
+    let with_capability = match needed < 2 {
+        true => "with CAP_PERFMON after sysctl kernel.perf_event_paranoid=2, ",
+        false => "",
+    };
+    format!(
+        "kernel.perf_event_paranoid is {now}, where CAP_PERFMON is not enough; {what} may be recorded with CAP_SYS_ADMIN, \
+         as root has it, {with_capability}or after sysctl kernel.perf_event_paranoid={needed}"
     )
 }
 
@@ -155,6 +196,15 @@ fn is_ours(tid: i32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn above_two_the_capability_helps_only_after_the_sysctl() {
+        let [all, own] = [0, 2].map(|needed| administrators_alone("this", needed, 4));
+        let helps = "with CAP_PERFMON after sysctl kernel.perf_event_paranoid=2";
+        assert!(all.contains("is 4") && all.contains(helps), "{all}");
+        assert!(all.ends_with("kernel.perf_event_paranoid=0"), "{all}");
+        assert!(!own.contains(helps) && own.ends_with("kernel.perf_event_paranoid=2"), "{own}");
+    }
 
     #[test]
     fn what_shows_the_kernels_addresses_depends_on_what_hides_them() {

@@ -48,15 +48,14 @@ pub fn is_in_pid_namespace() -> bool {
     fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link != Path::new(INITIAL))
 }
 
-/// Whether the kernel lets us count whatever runs: root, or CAP_PERFMON, and not only in a namespace of users.
-pub fn may_count_all() -> bool {
+/// Whether we have one of these capabilities, and not only in a namespace of users.
+pub fn has_any(wanted: CapabilitySet) -> bool {
     // PROC_USER_INIT_INO, in include/linux/proc_ns.h.
     const INITIAL: &str = "user:[4026531837]";
     let is_initial =
         fs::read_link("/proc/self/ns/user").is_ok_and(|link| link == Path::new(INITIAL));
-    let counting = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
     let sets = capabilities(None);
-    is_initial && sets.is_ok_and(|sets| sets.effective.intersects(counting))
+    is_initial && sets.is_ok_and(|sets| sets.effective.intersects(wanted))
 }
 
 /// Whether a filter decides which system calls we may make.
