@@ -2,7 +2,7 @@
 //! for whoever reads only the names.
 
 use perftab_core::session::{DsoRow, FidelityInfo, Session};
-use perftab_core::{DsoId, Status};
+use perftab_core::{DsoId, DsoKind, Status};
 
 use super::share::keeps;
 use crate::images::trusted::is_outcome;
@@ -10,6 +10,8 @@ use crate::output::{self, percent, printable};
 
 /// So many paths stand in a line.
 const MOST_NAMED: usize = 5;
+/// From this share on it is said that such code can have names.
+const MADE_WORTH_SAYING: f64 = 0.01;
 const REMEDY: &str = "perftab record and perf record --buildid-mmap";
 /// What is left to do with a recording that is there.
 const BY_PATH: &str =
@@ -49,9 +51,25 @@ pub fn say(session: &Session) {
         row.status == Status::NoIdentity && row.leaf_samples > 0 && is_file && is_unexplained
     };
     if let Some((paths, share)) = named(&rows, has_no_id) {
+        let recorder = session.profile().recorder.version.as_deref().unwrap_or_default();
+        // It identifies each file that it can read.
+        let remedy = match recorder.starts_with("perftab") {
+            true => "perftab record could not read it in time, or was told not to with -B",
+            false => &format!("{REMEDY} write them"),
+        };
         output::notice(format_args!(
             "recorded without a build-id, so without names: {paths}, where {share} of samples end. \
-             {REMEDY} write them{by_path}"
+             {remedy}{by_path}"
+        ));
+    }
+    let made: f64 =
+        rows.iter().filter(|row| is_made_code(session, row)).map(|row| row.leaf_share).sum();
+    if made >= MADE_WORTH_SAYING && session.fidelity().is_none() {
+        let share = percent(made, 1.0);
+        output::notice(format_args!(
+            "{share} of samples end in code that processes made while they ran, without names. They say what it is called with \
+             java: jcmd PID Compiler.perfmap; node --perf-basic-prof; python -X perf; .NET: DOTNET_PerfMapEnabled=1. perftab \
+             record then takes that along"
         ));
     }
     let is_late = |row: &&DsoRow| row.leaf_samples > 0 && has_late_id(session, row);
@@ -61,6 +79,11 @@ pub fn say(session: &Session) {
              replaced before: {paths}, where {share} of samples end. {REMEDY} record them at once"
         ));
     }
+}
+
+/// Whether it is memory that was no file's, in which samples ended.
+fn is_made_code(session: &Session, row: &DsoRow) -> bool {
+    session.profile().dsos.get(DsoId(row.id)).kind == DsoKind::Anon
 }
 
 fn has_late_id(session: &Session, row: &DsoRow) -> bool {

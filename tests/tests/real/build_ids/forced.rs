@@ -304,6 +304,9 @@ int main(int count, char **words) {
 }
 "#;
 
+/// What is said where such code has no names.
+const MADE_CODE: &str = "samples end in code that processes made while they ran";
+
 #[test]
 fn b29_a_perf_map_never_matches_and_names_what_its_own_process_ran() {
     const TEST: &str = "b29_a_perf_map_never_matches_and_names_what_its_own_process_ran";
@@ -340,6 +343,7 @@ fn b29_a_perf_map_never_matches_and_names_what_its_own_process_ran() {
             text(&map),
         ]);
         let report: Value = serde_json::from_str(&stdout(&offered)).expect("JSON");
+        assert!(!stderr(&offered).contains(MADE_CODE), "{}", stderr(&offered));
         let functions = report["functions"].as_array().expect("functions");
         let is_spin = |row: &&Value| row["name"] == "LazyCompile:~spin /app.js:1";
         let spin = functions.iter().find(is_spin).expect("the loop is named");
@@ -358,6 +362,7 @@ fn b29_a_perf_map_never_matches_and_names_what_its_own_process_ran() {
         let offered =
             builds.perftab(&["report", text(&recording), "--no-local", "--image", text(&moved)]);
         assert!(!stdout(&offered).contains("LazyCompile"), "{}", stdout(&offered));
+        assert!(stderr(&offered).contains(MADE_CODE), "{}", stderr(&offered));
         assert!(stderr(&offered).contains("of another run"), "{}", stderr(&offered));
         let forced = builds.perftab(&[
             "report",
