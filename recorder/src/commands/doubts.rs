@@ -10,8 +10,8 @@ use crate::output::{self, percent, printable};
 
 /// So many paths stand in a line.
 const MOST_NAMED: usize = 5;
-/// From this share on it is said that such code can have names.
-const MADE_WORTH_SAYING: f64 = 0.01;
+/// From this share of samples on, something is said of code that can have names.
+const WORTH_SAYING: f64 = 0.01;
 const REMEDY: &str = "perftab record and perf record --buildid-mmap";
 /// What is left to do with a recording that is there.
 const BY_PATH: &str =
@@ -62,9 +62,20 @@ pub fn say(session: &Session) {
              {remedy}{by_path}"
         ));
     }
+    let is_missing = |row: &&DsoRow| {
+        row.kind == "user" && row.status == Status::Missing && row.leaf_share >= WORTH_SAYING
+    };
+    if session.fidelity().is_none()
+        && let Some((paths, share)) = named(&rows, is_missing)
+    {
+        output::notice(format_args!(
+            "without names, as the file that ran is not here: {paths}, where {share} of samples end. Give it with \
+             --image; perftab buildid archive takes such files along where a recording was made"
+        ));
+    }
     let made: f64 =
         rows.iter().filter(|row| is_made_code(session, row)).map(|row| row.leaf_share).sum();
-    if made >= MADE_WORTH_SAYING && session.fidelity().is_none() {
+    if made >= WORTH_SAYING && session.fidelity().is_none() {
         let share = percent(made, 1.0);
         output::notice(format_args!(
             "{share} of samples end in code that processes made while they ran, without names. They say what it is called with \

@@ -189,6 +189,18 @@ fn a_file_that_only_its_process_sees_is_identified() {
     let dso = dsos.find(|(_, dso)| Path::new(&dso.path) == app).expect("it ran").1;
     let Some(Identity::Content(found)) = dso.identity else { panic!("{:?}", dso.identity) };
     assert_eq!(found.to_string(), hash);
+    // Once it has ended, nobody has the file.
+    let report = || {
+        let mut report = perftab_at(&recorder.folder, &["report", "perf.data"]);
+        let report = report.ended().expect("perftab runs");
+        [report.stdout, report.stderr].map(|it| String::from_utf8(it).unwrap())
+    };
+    let is_missing = format!("the file that ran is not here: {},", app.display());
+    let [printed, said] = report();
+    assert!(printed.contains(" user_work ") && !said.contains(&is_missing), "{printed}{said}");
+    drop(running);
+    let [printed, said] = report();
+    assert!(!printed.contains(" user_work ") && said.contains(&is_missing), "{printed}{said}");
 }
 
 /// The cargo of rustc's folder, which is large and has no build-id.
