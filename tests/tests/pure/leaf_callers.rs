@@ -10,15 +10,10 @@ use perftab_perfdata::decode::SliceSource;
 use perftab_tests::fixtures;
 use perftab_tests::open::{open, open_path};
 use perftab_tests::synth::elf::{CODE, ElfSection, elf};
-use perftab_tests::synth::{
-    At, Attr, Event, MappedFile, Mapping, Order, Recording, Regs, Sample, context,
-};
+use perftab_tests::synth::{Recording, Regs, Sample, context};
 
-use super::unwinding::{Function, debug_frame};
+use super::unwinding::{BASE, Function, ID, debug_frame, recording_with};
 
-const ID: [u8; 20] = [0x1e; 20];
-/// Where the file's code is in memory; in the file it is at [`CODE`].
-const BASE: u64 = 0x55_5500_0000;
 const KERNEL: u64 = 0xffff_8000_0810_0000;
 /// x30 of `perf_regs.h`, which perf records beside chains.
 const LINK: u64 = 1 << 30;
@@ -58,24 +53,7 @@ fn file() -> Vec<u8> {
 }
 
 fn recording(arch: &str, more: u32) -> Recording {
-    let taken = kernel::PERF_SAMPLE_IP | kernel::PERF_SAMPLE_TID | kernel::PERF_SAMPLE_TIME;
-    let taken = taken | kernel::PERF_SAMPLE_CALLCHAIN | kernel::PERF_SAMPLE_REGS_USER | more;
-    let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, taken)
-        .with(|attr| attr.kernel.sample_regs_user = LINK);
-    let mut recording = Recording::new(Order::Little, vec![Event::new(0, "", attr, 1)]);
-    let mapping = Mapping {
-        misc: 2,
-        pid: 7,
-        tid: 7,
-        addresses: BASE..BASE + 0x1000,
-        offset: CODE,
-        file: MappedFile::BuildId(&ID),
-        path: "/opt/seven",
-    };
-    let at = At { pid: 7, tid: 7, time: 1, ..At::default() };
-    recording.comm(at, 0, "seven").mmap2(at, &mapping);
-    recording.feature_string(3, "host").feature_string(6, arch);
-    recording
+    recording_with(arch, LINK, more)
 }
 
 /// Return addresses are signed in the bits above what addresses have.

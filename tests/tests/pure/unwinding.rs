@@ -12,9 +12,9 @@ use perftab_tests::synth::{
     At, Attr, Event, MappedFile, Mapping, Order, Recording, Regs, Sample, context,
 };
 
-const ID: [u8; 20] = [0x5c; 20];
+pub const ID: [u8; 20] = [0x5c; 20];
 /// Where the file's code is in memory; in the file it is at [`CODE`].
-const BASE: u64 = 0x55_5500_0000;
+pub const BASE: u64 = 0x55_5500_0000;
 /// Where the stack ends.
 const STACK: u64 = 0x7fff_0000_1000;
 /// Of `perf_regs.h`: bp, sp and ip; x29, x30, sp and pc.
@@ -73,9 +73,13 @@ fn arm64_file() -> Vec<u8> {
 }
 
 fn recording(arch: &str, mask: u64) -> Recording {
+    recording_with(arch, mask, kernel::PERF_SAMPLE_STACK_USER)
+}
+
+/// Of one process that maps the file, with these registers and what else samples have.
+pub fn recording_with(arch: &str, mask: u64, more: u32) -> Recording {
     let taken = kernel::PERF_SAMPLE_IP | kernel::PERF_SAMPLE_TID | kernel::PERF_SAMPLE_TIME;
-    let taken = taken | kernel::PERF_SAMPLE_CALLCHAIN;
-    let taken = taken | kernel::PERF_SAMPLE_REGS_USER | kernel::PERF_SAMPLE_STACK_USER;
+    let taken = taken | kernel::PERF_SAMPLE_CALLCHAIN | kernel::PERF_SAMPLE_REGS_USER | more;
     let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, taken)
         .with(|attr| attr.kernel.sample_regs_user = mask);
     let mut recording = Recording::new(Order::Little, vec![Event::new(0, "", attr, 1)]);
