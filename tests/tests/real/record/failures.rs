@@ -550,20 +550,20 @@ fn what_runs_is_described_anew_after_mappings_were_lost() {
         assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
         let info = open_path(&recorder.file).unwrap().info();
         assert!(info.lost.events > 100, "{:?}", info.lost);
-        // A hundred came after it was described.
+        // A hundred came after it ran again, and it describes at once.
         let file = recorder.file.to_str().unwrap();
         let fields = ["script", "--no-inline", "-F", "ip,sym", "-i", file];
         for program in [perftab_binary(), "perf".into()] {
             let script = Command::new(&program).args(fields).ended().unwrap();
             let script = String::from_utf8_lossy(&script.stdout);
             let named = script.lines().filter(|line| line.ends_with(" moved")).count();
-            assert!(named > 50, "{named} of {}, by {program:?}", info.samples);
+            assert!(named > 20, "{named} of {}, by {program:?}", info.samples);
         }
         let doubts =
             info.warnings.iter().find(|it| it.message.contains("names of another program"));
         let doubts = &doubts.expect("they were lost").message;
         let doubtful = doubts.split(' ').next().unwrap().parse::<u64>().expect(doubts);
-        assert!((1..info.samples - 50).contains(&doubtful), "{doubts} of {}", info.samples);
+        assert!((1..info.samples - 20).contains(&doubtful), "{doubts} of {}", info.samples);
     }
 }
 
