@@ -26,6 +26,7 @@ use super::options::{BuildIdTable, CallChains, KeptSamples, OffCpu, Plan, RingOr
 use super::ring::{OverwrittenRing, Ring};
 use super::sys::{self, Scope};
 use super::target::Target;
+use super::write_behind::RingsFill;
 use crate::descriptors::raise_descriptor_limit;
 use crate::output::notice;
 
@@ -149,6 +150,14 @@ impl Counters {
         counters.open_target(plan, command)?;
         drop(kept);
         Ok(counters)
+    }
+
+    /// How soon the rings of samples are full.
+    pub fn rings_fill(&self) -> RingsFill {
+        match self.sample_type() & sample_type::STACK_USER {
+            0 => RingsFill::Slowly,
+            _ => RingsFill::Fast,
+        }
     }
 
     /// The bits that say which fields a sample has; the same for all events.

@@ -160,7 +160,11 @@ impl Session {
         let described: Vec<_> = self.counters.described().collect();
         let heads: Vec<_> =
             described.iter().map(|(_, attr, ids)| EventHead { attr, ids }).collect();
-        Ok(Destination::File(Box::new(RecordingFile::create(path, &heads)?)))
+        Ok(Destination::File(Box::new(RecordingFile::create(
+            path,
+            &heads,
+            self.counters.rings_fill(),
+        )?)))
     }
 
     /// Has records go elsewhere, with a description of what runs before them. Returns what there was.

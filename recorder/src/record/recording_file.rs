@@ -30,7 +30,7 @@ use perftab_perfdata::format::write::{FileHeader, Section};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
-use super::write_behind::WriteBehindFile;
+use super::write_behind::{RingsFill, WriteBehindFile};
 use crate::output::{self, Readers};
 
 /// Kept free for the feature sections.
@@ -119,7 +119,7 @@ impl Checkpoint {
 impl RecordingFile {
     /// Creates the file, for its owner only, with everything that comes before the data. A
     /// recording that is there already is renamed to `FILE.old`, as perf does.
-    pub fn create(path: &Path, events: &[EventHead<'_>]) -> Result<Self> {
+    pub fn create(path: &Path, events: &[EventHead<'_>], rings: RingsFill) -> Result<Self> {
         check_kind(path)?;
         keep_old(path)?;
         let mut file = output::create(path, Readers::Owner)?;
@@ -137,7 +137,7 @@ impl RecordingFile {
             _ => (OutputKind::Device, None, 0),
         };
         Ok(Self {
-            file: WriteBehindFile::new(file),
+            file: WriteBehindFile::new(file, rings),
             path: path.to_owned(),
             header,
             end,

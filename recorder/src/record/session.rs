@@ -133,9 +133,9 @@ impl Session {
         let heads: Vec<_> =
             described.iter().map(|(_, attr, ids)| EventHead { attr, ids }).collect();
         let to = match &plan.output {
-            OutputPlan::File(path) | OutputPlan::Parts(path, _) => {
-                Destination::File(Box::new(RecordingFile::create(path, &heads)?))
-            }
+            OutputPlan::File(path) | OutputPlan::Parts(path, _) => Destination::File(Box::new(
+                RecordingFile::create(path, &heads, counters.rings_fill())?,
+            )),
             OutputPlan::Flight(..) => Destination::Memory(Memory::default()),
             OutputPlan::Stream => {
                 let head = stream_head(&counters, plan.packing)?;

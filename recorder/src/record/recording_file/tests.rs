@@ -139,7 +139,7 @@ fn a_recorder_killed_while_another_thread_writes_leaves_the_features_and_whole_r
 fn assert_whole_at_any_write(name: &str, large: usize) {
     let path = temporary(name);
     let event = EventHead { attr: &attr(), ids: &[1, 2] };
-    let mut file = RecordingFile::create(&path, &[event]).unwrap();
+    let mut file = RecordingFile::create(&path, &[event], RingsFill::Slowly).unwrap();
     // What is there after a write is there after each later one; what was written at once, as soon as it was acknowledged.
     let there = Arc::new(AtomicU64::new(0));
     let (mut written, mut number) = (0, 0);
@@ -214,7 +214,7 @@ fn assert_whole_at_any_write(name: &str, large: usize) {
 fn checkpoints_of_an_idle_recording_take_turns() {
     let path = temporary("idle");
     let event = EventHead { attr: &attr(), ids: &[1, 2] };
-    let mut file = RecordingFile::create(&path, &[event]).unwrap();
+    let mut file = RecordingFile::create(&path, &[event], RingsFill::Slowly).unwrap();
     file.append(&samples(0..50)).unwrap();
     let mut largest = 0;
     for number in 0..20 {
@@ -230,7 +230,7 @@ fn the_header_is_completed_at_the_end_and_the_old_file_kept() {
     let path = temporary("completed");
     fs::write(&path, b"an older recording").unwrap();
     let event = EventHead { attr: &[0; 112], ids: &[1, 2] };
-    let mut file = RecordingFile::create(&path, &[event]).unwrap();
+    let mut file = RecordingFile::create(&path, &[event], RingsFill::Slowly).unwrap();
     file.append(&[7; 64]).unwrap();
     file.acknowledge();
     let before = fs::read(&path).unwrap();

@@ -150,7 +150,7 @@ fn a_flight_recorder_writes_what_is_latest_when_it_is_asked() {
     assert!(recorder.file.exists(), "the end is always written");
     fs::remove_file(&recorder.file).unwrap();
     // What holds from the beginning has a file, with samples. The program runs until there is one.
-    let script = "until ls \"$0\".* >/dev/null 2>&1; do :; done";
+    let script = "set -- \"$0\".*; until test -e \"$1\"; do set -- \"$0\".*; done";
     let file = recorder.file.to_str().unwrap();
     let options = ["-e", "cpu-clock", "--overwrite", "--trigger=MemTotal>1", "--"];
     let recorded = recorder.run(&[&options[..], &["sh", "-c", script, file]].concat());
