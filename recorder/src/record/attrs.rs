@@ -1,7 +1,9 @@
 //! What the kernel is asked for: the attr of each event.
 
 use perf_event_open_sys::bindings::perf_event_attr;
-use perftab_perfdata::format::attr::{branch_sample_type, read_format, sample_type};
+use perftab_perfdata::format::attr::{
+    ARM64_LINK_REGISTER, branch_sample_type, read_format, sample_type,
+};
 
 use super::chain_parts::ChainParts;
 use super::clock;
@@ -56,7 +58,8 @@ const USER_REGISTERS: u64 = if cfg!(target_arch = "x86_64") { 0xff_0fff } else {
 /// What is recorded beside a chain by frame pointers, as perf does since 5.18: on arm64 the register that a call leaves its
 /// return address in (`PERF_REG_ARM64_LR`), as a function that calls no other does not put that on the stack. The kernel has
 /// had it for as long as it copies stacks. 16 bytes a sample.
-const CHAIN_REGISTERS: u64 = if cfg!(target_arch = "aarch64") { 1 << 30 } else { 0 };
+const CHAIN_REGISTERS: u64 =
+    if cfg!(target_arch = "aarch64") { 1 << ARM64_LINK_REGISTER } else { 0 };
 
 /// The attr of one event. All events of a recording have the same sample_type, so that a reader
 /// needs nothing but the id to tell them apart; but only those of the CPU have the calls that it keeps, behind all else.

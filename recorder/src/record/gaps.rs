@@ -11,7 +11,7 @@ use perftab_perfdata::format::write;
 use super::clock::Clock;
 use super::options::Plan;
 use super::ring::Fill;
-use super::session::{DESCRIBE_ROUND, PATIENCE, Session};
+use super::session::{DESCRIBE_ROUND, Session, is_due_again};
 use super::tally;
 use super::tasks::RunningTasks;
 
@@ -34,10 +34,8 @@ enum Mappings {
 }
 
 impl Gaps {
-    /// Each second, if that takes a hundredth of the time or less.
     fn is_description_due(&self) -> bool {
-        let is_due = |(last, took): (Instant, Duration)| last.elapsed() >= PATIENCE.max(100 * took);
-        self.mappings == Mappings::Doubtful && self.described.is_none_or(is_due)
+        self.mappings == Mappings::Doubtful && self.described.is_none_or(is_due_again)
     }
 }
 

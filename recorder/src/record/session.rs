@@ -40,7 +40,7 @@ use crate::images::kernel_copies::KernelCopies;
 use crate::output::{notice, printable};
 
 /// Records are written at least this often, so that little is lost should we be killed.
-pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(1);
 /// While running processes are described, the rings are emptied this often.
 pub(super) const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
 /// How long rounds of deep stacks may do nothing but empty the rings. Everything that a round does besides took a third of
@@ -48,6 +48,12 @@ pub(super) const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
 const WRITTEN_AT_LEAST: Duration = Duration::from_millis(100);
 /// Written in pieces of about this size, however many rings there are.
 const WRITE_SIZE: usize = 1 << 20;
+
+/// Whether it is time for something that was done last at this time, and took so long: each second, if that takes a
+/// hundredth of the time or less.
+pub(super) fn is_due_again((last, took): (Instant, Duration)) -> bool {
+    last.elapsed() >= PATIENCE.max(100 * took)
+}
 
 /// Why a recording ended.
 #[derive(Debug)]
@@ -544,12 +550,14 @@ impl Session {
         is_any
     }
 
-    /// Each second, if that takes a hundredth of the time or less, and if it would say anything new:
-    /// a file may be written to while there is nothing to record. True if it was.
+    /// As often as it is due, if it would say anything new: a file may be written to while there is nothing to record.
+    /// True if it was.
     fn checkpoint(&mut self) -> bool {
-        let is_due = |(last, took): (Instant, Duration)| last.elapsed() >= PATIENCE.max(100 * took);
         let is_file = matches!(self.part.to, Destination::File(_));
-        if !is_file || self.part.failure.is_some() || !self.part.checkpointed.is_none_or(is_due) {
+        if !is_file
+            || self.part.failure.is_some()
+            || !self.part.checkpointed.is_none_or(is_due_again)
+        {
             return false;
         }
         let begin = Instant::now();

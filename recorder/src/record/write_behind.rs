@@ -1,6 +1,7 @@
 //! A file that is written to by a thread of its own, so that rings are emptied while the disk is slow.
 //!
-//! All changes are made in the order in which they are asked for. Small ones are made at once, unless others wait.
+//! All changes are made in the order in which they are asked for. Where rings hold seconds, small ones are made at once,
+//! unless others wait.
 //! (Measured beside two builds: single writes took up to 1.2 s, and rings with copies of stacks overflow in half a
 //! second.)
 
@@ -33,7 +34,7 @@ pub enum RingsFill {
 /// A file that is written to by two threads, one at a time.
 pub struct WriteBehindFile {
     file: Arc<File>,
-    /// `None` until something large is written.
+    /// `None` until it has something to write.
     thread: Option<WritingThread>,
     spare: Vec<Vec<u8>>,
     /// Written by the thread from this size on.

@@ -5,6 +5,9 @@
 /// Size of the attr's first version; what a size of zero means.
 pub const ATTR_SIZE_VER0: u32 = 64;
 
+/// Number of arm64's link register, and of its bit in `sample_regs_user` (`PERF_REG_ARM64_LR` in `asm/perf_regs.h`).
+pub const ARM64_LINK_REGISTER: u32 = 30;
+
 /// Bits of `sample_type`: which fields a sample has.
 pub mod sample_type {
     /// u64 instruction pointer.

@@ -12,7 +12,7 @@
 use perftab_perfdata::decode::attr::SampleLayout;
 use perftab_perfdata::decode::sample::RawSample;
 use perftab_perfdata::decode::sample_tail::{BranchStack, RegisterAbi, Registers, SampleTail};
-use perftab_perfdata::format::attr::{branch_sample_type, sample_type};
+use perftab_perfdata::format::attr::{ARM64_LINK_REGISTER, branch_sample_type, sample_type};
 use perftab_perfdata::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER, misc};
 
 /// What tells the user part of a call chain.
@@ -95,7 +95,7 @@ pub(super) fn leaf_and_link(
         return None;
     }
     let registers = tail.user_registers.filter(|it| it.abi == RegisterAbi::Bits64)?;
-    let link = registers.get(ARM64_LR)?;
+    let link = registers.get(ARM64_LINK_REGISTER)?;
     let mut of_user = raw.call_chain.iter().skip_while(|word| *word != CONTEXT_USER).skip(1);
     let leaf = of_user.next().filter(|word| *word < CONTEXT_MARKER_MIN)?;
     Some((leaf, link))
@@ -120,7 +120,6 @@ fn instruction_pointer(registers: &Registers<'_>, arch: Option<&str>) -> Option<
 }
 
 const X86_IP: u32 = 8;
-const ARM64_LR: u32 = 30;
 const ARM64_PC: u32 = 32;
 
 /// The registers that perf asks for, and which of them is the instruction pointer. No other

@@ -7,14 +7,12 @@
 
 use perftab_images::RowMemory;
 use perftab_perfdata::address_bits::AddressBits;
+use perftab_perfdata::format::attr::ARM64_LINK_REGISTER;
 use perftab_profile::{Frame, FrameId, Frames, LeafCaller, Profile, StackId, Stacks};
 
 use super::Unwound;
 use super::walker::Walker;
 use crate::session::WatchedSample;
-
-/// The number of arm64's link register in `asm/perf_regs.h`.
-const LINK_REGISTER: u32 = 30;
 
 impl Walker {
     /// Which callers link registers have by the tables that are here, by their numbers.
@@ -38,7 +36,7 @@ impl Walker {
             return None;
         }
         let highest = self.profile.mappings.highest_in(sample.space_in(&self.profile)?)?;
-        let link = sample.tail.user_registers?.get(LINK_REGISTER)?;
+        let link = sample.tail.user_registers?.get(ARM64_LINK_REGISTER)?;
         // The upper half is the kernel's, which comes first.
         let of_user = sample.addresses().into_iter().skip_while(|address| address >> 63 == 1);
         let mut addresses: Vec<u64> = of_user.collect();

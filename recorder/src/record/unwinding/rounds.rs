@@ -14,7 +14,7 @@ use perftab_core::images::{
 };
 use perftab_perfdata::address_bits::AddressBits;
 use perftab_perfdata::decode::ByteOrder;
-use perftab_perfdata::decode::records::RecordHeader;
+use perftab_perfdata::decode::records::{RecordHeader, decode_lost, lost_by};
 use perftab_perfdata::format::record::RecordType;
 use perftab_perfdata::format::write::SampleIdTrailer;
 
@@ -97,10 +97,12 @@ impl Records {
 
     /// Of which counter of sideband records were lost, and how many.
     fn gap(&self, header: RecordHeader, record: &[u8]) -> Option<(u64, u64)> {
-        let word = |at: usize| record.get(at..)?.first_chunk().copied().map(u64::from_ne_bytes);
-        let is_lost = header.record_type == RecordType::LOST;
-        let counter = word(8).filter(|counter| is_lost && self.sideband.contains(counter))?;
-        Some((counter, word(16)?))
+        if header.record_type != RecordType::LOST {
+            return None;
+        }
+        let counter = lost_by(record, 0, ByteOrder::NATIVE).ok()?;
+        let lost = decode_lost(header, record, 0, ByteOrder::NATIVE).ok()?;
+        self.sideband.contains(&counter).then_some((counter, lost))
     }
 
     /// Whether a record tells what is mapped in a process.
