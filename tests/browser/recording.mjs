@@ -19,6 +19,12 @@ export const siteFolder = process.env.PERFTAB_SITE ?? join(root, "target/site");
 export const tidesSource = join(root, "tests/programs/tides.c");
 export const debuginfodManual = join(root, "docs/debuginfod.md");
 
+/**
+ * For perf, where all switches of a machine are recorded. Beside other tests, its half megabyte of each CPU lost a seventh of
+ * them, and with these the one that a test was about.
+ */
+export const ROOM_FOR_SWITCHES = ["-m", "32M"];
+
 /** Nothing of the person who runs the tests: no servers, no cache. */
 function environment(home) {
   const { DEBUGINFOD_URLS, DEBUGINFOD_CACHE_PATH, XDG_CACHE_HOME, PERFTAB_BASE_URL, ...rest } = process.env;
