@@ -17,7 +17,7 @@ use super::embed::hit_files::{self, Added};
 use super::embed::{self, EmbedKind, ProcessCode, SumOfCode};
 use super::events::{self, EventSpec};
 use super::explain;
-use super::host;
+use super::host::Machine;
 use super::identify::{BUDGET, Identified, Identifier};
 use super::kernel::{KERNEL_NAME, RunningKernel};
 use super::mapped_files::changed_since;
@@ -195,12 +195,13 @@ impl Session {
 
     /// What stands behind the records, as far as it is known by now.
     pub(super) fn file_end(
-        &self,
+        &mut self,
         files: &Identified,
         recorder: RecorderState,
         code: ProcessCode,
     ) -> FileEnd {
-        let mut features = features_of_start(&self.counters, self.clock);
+        let machine = self.machine.get_or_init(Machine::read);
+        let mut features = features_of_start(machine, &self.counters, self.clock);
         features.push((Feature::TRACING_DATA, self.tracing_data.clone()));
         if self.build_ids == BuildIdTable::Written {
             features.push((Feature::BUILD_ID, self.build_id_table(files)));
@@ -210,12 +211,11 @@ impl Session {
         let mut times = Vec::new();
         write::sample_time(&mut times, first, last);
         features.push((Feature::SAMPLE_TIME, times));
-        let addresses = self.part.tally.kernel_addresses.iter().copied();
         let kernel = self.kernel.as_ref().filter(|_| self.embed.contains(&EmbedKind::Kernel));
-        let of_kernel = kernel.map(|kernel| kernel.functions_at(addresses));
+        let of_kernel = kernel.map(|kernel| self.part.tally.kernel_hits.functions(kernel));
         let section = PerftabSection {
             kernel: of_kernel.unwrap_or_default(),
-            os_release: host::os_release(Path::new("/")),
+            os_release: machine.os_release.clone(),
             files: files.identities.clone(),
             sideband: self.counters.sideband.ids.clone(),
             perf_maps: code.perf_maps,
@@ -223,7 +223,13 @@ impl Session {
             recorder,
         };
         features.retain(|(_, payload)| !payload.is_empty());
-        FileEnd { features, section: perftab_section::encode(&section) }
+        // Most of the time nothing new is in it.
+        let encoded = self.section.take().filter(|(last, _)| *last == section);
+        let encoded = encoded.unwrap_or_else(|| {
+            let bytes = perftab_section::encode(&section);
+            (section, bytes)
+        });
+        FileEnd { features, section: self.section.insert(encoded).1.clone() }
     }
 
     /// Every file that was mapped executable with an id: also those that no sample hit, so that
@@ -255,7 +261,7 @@ impl Session {
 
 /// What comes before the records of a stream.
 pub(super) fn stream_head(counters: &Counters, packing: Option<PackingLevel>) -> Result<Vec<u8>> {
-    let mut features = features_of_start(counters, Clock::now());
+    let mut features = features_of_start(&Machine::read(), counters, Clock::now());
     // How much smaller they will be, nobody knows yet. perf writes 1 as well.
     features.extend(packing.map(|level| (Feature::COMPRESSED, level.feature(1))));
     let tracing_data = events::tracing_data(Path::new("/"), &counters.tracepoints())?;
@@ -267,15 +273,13 @@ pub(super) fn stream_head(counters: &Counters, packing: Option<PackingLevel>) ->
 }
 
 /// What is known before anything was recorded.
-fn features_of_start(counters: &Counters, clock: Clock) -> Vec<(Feature, Vec<u8>)> {
-    let mut features = host::features();
+fn features_of_start(
+    machine: &Machine,
+    counters: &Counters,
+    clock: Clock,
+) -> Vec<(Feature, Vec<u8>)> {
+    let mut features = machine.features.clone();
     features.push((Feature::EVENT_DESC, event_descriptions(counters)));
-    let units = events::unit_types(Path::new("/"));
-    if !units.is_empty() {
-        let mut payload = Vec::new();
-        write::pmu_mappings(&mut payload, &units);
-        features.push((Feature::PMU_MAPPINGS, payload));
-    }
     let groups = events::groups(counters.events.iter().map(|event| &event.spec));
     if !groups.is_empty() {
         let mut payload = Vec::new();

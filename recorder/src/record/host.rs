@@ -9,6 +9,7 @@ use perftab_perfdata::format::perftab_section::OsRelease;
 use perftab_perfdata::format::write;
 use rustix::thread::{CapabilitySet, capabilities};
 
+use super::events::unit_types;
 use super::topology;
 
 /// CPUs that are online, ascending.
@@ -64,9 +65,28 @@ pub fn has_seccomp_filter() -> bool {
     status.lines().any(|line| line.split_whitespace().eq(["Seccomp:", "2"]))
 }
 
-/// The feature sections that describe the machine and how we were called. What cannot be read is
-/// left out.
-pub fn features() -> Vec<(Feature, Vec<u8>)> {
+/// What stays as it is while we record: on a machine with many CPUs that are thousands of files.
+pub struct Machine {
+    /// The feature sections that describe it and how we were called. What cannot be read is left out.
+    pub features: Vec<(Feature, Vec<u8>)>,
+    /// Its distribution.
+    pub os_release: Option<OsRelease>,
+}
+
+impl Machine {
+    /// Reads what there is to read.
+    pub fn read() -> Self {
+        let root = Path::new("/");
+        let mut features = features();
+        let units = unit_types(root);
+        if !units.is_empty() {
+            features.push(section(Feature::PMU_MAPPINGS, |out| write::pmu_mappings(out, &units)));
+        }
+        Self { features, os_release: os_release(root) }
+    }
+}
+
+fn features() -> Vec<(Feature, Vec<u8>)> {
     let uname = rustix::system::uname();
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let version = concat!("perftab ", env!("CARGO_PKG_VERSION"));
@@ -97,7 +117,7 @@ pub fn features() -> Vec<(Feature, Vec<u8>)> {
 }
 
 /// Which distribution this machine runs, from the first of the two files that is there.
-pub fn os_release(root: &Path) -> Option<OsRelease> {
+fn os_release(root: &Path) -> Option<OsRelease> {
     let files = ["etc/os-release", "usr/lib/os-release"];
     let text = files.into_iter().find_map(|file| fs::read_to_string(root.join(file)).ok())?;
     let mut release = OsRelease::default();

@@ -16,7 +16,7 @@ use perftab_perfdata::format::perftab_section::{KernelImage, KernelSymbol, Kerne
 use perftab_perfdata::format::record::KERNEL_PID;
 use perftab_perfdata::format::write::{CpuMode, MappedFile, Mmap2, SampleIdTrailer, mmap2};
 
-use super::kallsyms::Kallsyms;
+use super::kallsyms::{Kallsyms, KernelFunction};
 use super::kernel_modules::KernelModules;
 use crate::images::kernel_copies::KernelCopies;
 
@@ -63,17 +63,9 @@ impl RunningKernel {
         self.modules.write_mappings(out, trailer);
     }
 
-    /// The functions that contain these addresses, by image: of all images that had code there
-    /// while it was recorded. Images without a build-id could not be told from another build and
-    /// are left out.
-    pub fn functions_at(&self, addresses: impl IntoIterator<Item = u64>) -> Vec<KernelSymbols> {
+    /// Looks up the functions that contain these addresses: of all images that had code there while it was recorded.
+    pub fn look_up(&self, mut addresses: Vec<u64>, functions: &mut KernelFunctions) {
         let of_start: HashMap<&str, BuildId> = self.modules.ids_of_start().collect();
-        let mut images: BTreeMap<(&str, BuildId), BTreeMap<u64, KernelSymbol>> = BTreeMap::new();
-        let mut add = |name, build_id, function: KernelSymbol| {
-            let image = images.entry((name, build_id)).or_default();
-            image.entry(function.address).or_insert(function);
-        };
-        let mut addresses: Vec<u64> = addresses.into_iter().collect();
         // Most functions are hit at many addresses, and found once.
         addresses.sort_unstable();
         let mut found = 0..0;
@@ -87,25 +79,39 @@ impl RunningKernel {
                     None => self.build_id,
                 };
                 if let Some(id) = id {
-                    add(function.module.unwrap_or(KERNEL_NAME), id, function.symbol());
+                    functions.add(function.module.unwrap_or(KERNEL_NAME), id, &function);
                 }
             }
             for (module, id, function) in self.modules.functions_at(address) {
-                add(module, id, function);
+                functions.add(module, id, &function);
             }
         }
+    }
+}
+
+/// Functions of the kernel and of its modules, by image. Images without a build-id could not be told from another build
+/// and are left out.
+#[derive(Debug, Default)]
+pub struct KernelFunctions(BTreeMap<(String, BuildId), BTreeMap<u64, KernelSymbol>>);
+
+impl KernelFunctions {
+    fn add(&mut self, image: &str, build_id: BuildId, function: &KernelFunction<'_>) {
+        let image = self.0.entry((image.to_owned(), build_id)).or_default();
+        image.entry(function.address).or_insert_with(|| function.symbol());
+    }
+
+    /// All of them.
+    pub fn by_image(&self) -> Vec<KernelSymbols> {
         let image_of = |name: &str| {
             if name == KERNEL_NAME { KernelImage::Kernel } else { KernelImage::Module }
         };
-        images
-            .into_iter()
-            .map(|((name, build_id), symbols)| KernelSymbols {
-                image: image_of(name),
-                build_id,
-                symbols: symbols.into_values().collect(),
-                name: name.to_owned(),
-            })
-            .collect()
+        let symbols = self.0.iter().map(|((name, build_id), symbols)| KernelSymbols {
+            image: image_of(name),
+            build_id: *build_id,
+            symbols: symbols.values().cloned().collect(),
+            name: name.clone(),
+        });
+        symbols.collect()
     }
 }
 
@@ -151,6 +157,12 @@ mod tests {
     use crate::record::fake_root::{FakeRoot, KALLSYMS, fake, has};
     use crate::record::kallsyms::KernelText;
 
+    fn functions_at(kernel: &RunningKernel, addresses: &[u64]) -> Vec<KernelSymbols> {
+        let mut functions = KernelFunctions::default();
+        kernel.look_up(addresses.to_vec(), &mut functions);
+        functions.by_image()
+    }
+
     #[test]
     fn kernel_and_modules_are_mapped_with_their_own_ids() {
         let root = fake("mapped");
@@ -174,14 +186,15 @@ mod tests {
     fn functions_are_keyed_by_image_and_bounded() {
         let root = fake("functions");
         let kernel = RunningKernel::read(root.path(), &KernelCopies::none());
-        let images = kernel.functions_at([
+        let addresses = [
             0x1500,
             0xffff_ffff_8100_0050,
             0xffff_ffff_8100_0190,
             0xffff_ffff_8100_01ff,
             0xffff_ffff_c000_0900,
             0xffff_ffff_c090_0000,
-        ]);
+        ];
+        let images = functions_at(&kernel, &addresses);
         let names = |image: &KernelSymbols| -> Vec<(String, u32)> {
             image.symbols.iter().map(|symbol| (symbol.name.clone(), symbol.size)).collect()
         };
@@ -201,7 +214,7 @@ mod tests {
         root.load(&[]);
         let copies = KernelCopies::in_folder(root.path().join("copies"));
         let functions = |address| {
-            let images = RunningKernel::read(root.path(), &copies).functions_at([address]);
+            let images = functions_at(&RunningKernel::read(root.path(), &copies), &[address]);
             let symbols = images.into_iter().flat_map(|image| image.symbols);
             symbols.map(|symbol| (symbol.address, symbol.size, symbol.name)).collect::<Vec<_>>()
         };
@@ -230,8 +243,8 @@ mod tests {
         // With modules all is read.
         root.write("proc/kallsyms", KALLSYMS.as_bytes());
         root.load(&[("ext4", 0xffff_ffff_c000_0000, 0xee)]);
-        let images =
-            RunningKernel::read(root.path(), &copies).functions_at([0xffff_ffff_c000_0900]);
+        let kernel = RunningKernel::read(root.path(), &copies);
+        let images = functions_at(&kernel, &[0xffff_ffff_c000_0900]);
         assert_eq!(images.first().map(|image| image.name.as_str()), Some("ext4"));
     }
 
@@ -245,6 +258,6 @@ mod tests {
         let mut out = Vec::new();
         kernel.write_mappings(&mut out, SampleIdTrailer::NONE);
         assert!(out.is_empty());
-        assert!(kernel.functions_at([0, 1, u64::MAX]).is_empty());
+        assert!(functions_at(&kernel, &[0, 1, u64::MAX]).is_empty());
     }
 }

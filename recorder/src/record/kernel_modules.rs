@@ -22,10 +22,9 @@ use std::time::{Duration, Instant};
 
 use perftab_perfdata::format::build_id::BuildId;
 use perftab_perfdata::format::elf_note::{Endian, build_id_in_notes};
-use perftab_perfdata::format::perftab_section::KernelSymbol;
 use perftab_perfdata::format::write::{SampleIdTrailer, mmap2};
 
-use super::kallsyms::Kallsyms;
+use super::kallsyms::{Kallsyms, KernelFunction};
 use super::kernel::kernel_mapping;
 use super::module_events::ModuleEvents;
 
@@ -253,16 +252,21 @@ impl KernelModules {
         of_start.filter_map(|module| Some((module.name.as_str(), module.build_id?)))
     }
 
+    /// How many modules since the start have had their functions read, whatever became of them.
+    pub fn with_own_symbols(&self) -> usize {
+        self.seen.iter().filter(|seen| matches!(seen.symbols, Symbols::Read(_))).count()
+    }
+
     /// Name, build-id and function of every module since the start that had code at the address.
     pub fn functions_at(
         &self,
         address: u64,
-    ) -> impl Iterator<Item = (&str, BuildId, KernelSymbol)> {
+    ) -> impl Iterator<Item = (&str, BuildId, KernelFunction<'_>)> {
         self.seen.iter().filter_map(move |LoadedModule { module, symbols }| {
             let Symbols::Read(symbols) = symbols else { return None };
             let is_inside = address.checked_sub(module.address)? < module.size;
             let function = symbols.function_at(address).filter(|_| is_inside)?;
-            Some((module.name.as_str(), module.build_id?, function.symbol()))
+            Some((module.name.as_str(), module.build_id?, function))
         })
     }
 }
@@ -380,9 +384,13 @@ mod tests {
     use perftab_perfdata::decode::ByteOrder;
     use perftab_perfdata::decode::records::RecordHeader;
     use perftab_perfdata::format::attr::sample_type::{TID, TIME};
+    use perftab_perfdata::format::perftab_section::KernelSymbols;
 
     use super::*;
+    use crate::images::kernel_copies::KernelCopies;
     use crate::record::fake_root::{FakeRoot, fake, has};
+    use crate::record::kernel::RunningKernel;
+    use crate::record::kernel_hits::KernelHits;
 
     /// Name, first byte of the build-id, and time of each mapping.
     fn described(modules: &mut KernelModules, latest: u64) -> Vec<(String, u8, u64)> {
@@ -424,9 +432,27 @@ mod tests {
         assert_eq!(described(&mut modules, 90), [mapping("[btrfs]", 7, 70)]);
         let functions: Vec<_> = modules.functions_at(AT + 1).collect();
         let [(module, id, function)] = &functions[..] else { panic!("{}", functions.len()) };
-        assert_eq!((*module, function.name.as_str()), ("btrfs", "btrfs_init"));
+        assert_eq!((*module, function.symbol().name.as_str()), ("btrfs", "btrfs_init"));
         assert_eq!(*id, BuildId::new(&[7; 20]).unwrap());
         assert_eq!(modules.functions_at(AT + 4096).count(), 0, "the module ends there");
+    }
+
+    #[test]
+    fn b06_what_was_hit_before_its_module_was_found_has_its_name_then() {
+        let root = fake("hit");
+        let mut kernel = RunningKernel::read(root.path(), &KernelCopies::none());
+        let mut hits = KernelHits::default();
+        hits.executed(AT + 1);
+        assert_eq!(hits.functions(&kernel), []);
+        root.write("proc/kallsyms", b"ffffffffc0200000 t btrfs_init\t[btrfs]\n");
+        root.load(&[("btrfs", AT, 7)]);
+        look_again(&mut kernel.modules);
+        assert_eq!(described(&mut kernel.modules, 90).len(), 1);
+        for _ in 0..2 {
+            let images = hits.functions(&kernel);
+            let [KernelSymbols { name, symbols, .. }] = &images[..] else { panic!("{images:?}") };
+            assert_eq!((name.as_str(), symbols[0].name.as_str()), ("btrfs", "btrfs_init"));
+        }
     }
 
     #[test]

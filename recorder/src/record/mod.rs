@@ -36,6 +36,7 @@ mod hot_functions;
 mod identify;
 mod kallsyms;
 mod kernel;
+mod kernel_hits;
 mod kernel_modules;
 pub mod live;
 mod live_line;

@@ -1,12 +1,13 @@
 //! The recording while it runs: rings to file, until something ends it.
 
+use std::cell::OnceCell;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use perftab_perfdata::format::perftab_section::RecorderState;
+use perftab_perfdata::format::perftab_section::{PerftabSection, RecorderState};
 use perftab_perfdata::format::write;
 use perftab_perfdata::format::write::SampleIdTrailer;
 
@@ -18,6 +19,7 @@ use super::embed::{EmbedKind, ProcessCode};
 use super::events;
 use super::finish::stream_head;
 use super::flight::Flight;
+use super::host::Machine;
 use super::identify::Identifier;
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
@@ -110,6 +112,10 @@ pub struct Session {
     pub(super) build_ids: BuildIdTable,
     /// When the recording began.
     pub(super) clock: Clock,
+    /// Read once it is wanted.
+    pub(super) machine: OnceCell<Machine>,
+    /// perftab's own section as it was last written, and its bytes.
+    pub(super) section: Option<(PerftabSection, Vec<u8>)>,
     /// `None` if no build-ids are wanted.
     pub(super) identifier: Option<Identifier>,
     /// What readers need to know of tracepoints.
@@ -200,6 +206,8 @@ impl Session {
             embed: plan.embed.clone(),
             build_ids: plan.build_ids,
             clock,
+            machine: OnceCell::new(),
+            section: None,
             identifier,
             tracing_data,
             counters,

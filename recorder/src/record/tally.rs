@@ -18,12 +18,10 @@ use perftab_perfdata::format::record::{
     CONTEXT_KERNEL, CONTEXT_MARKER_MIN, RECORD_HEADER_SIZE, RecordType, misc,
 };
 use perftab_perfdata::format::write::{CpuMode, SampleIdTrailer};
-use perftab_perfdata::map::Set;
 
+use super::kernel_hits::KernelHits;
 use super::mapped_at::MappedAt;
 
-/// More distinct addresses than functions of any kernel; beyond it no more are collected.
-const KERNEL_ADDRESSES_MAX: usize = 1 << 20;
 /// As many as processes may have.
 const JITDUMPS_MAX: usize = 1 << 16;
 /// Of more processes than this, files are looked at before a sample comes.
@@ -60,9 +58,8 @@ pub struct Tally {
     /// Time of the latest record of any kind.
     pub latest: u64,
     trailer: Option<SampleIdTrailer>,
-    /// Addresses executed in the kernel; of return addresses also the byte before, which is
-    /// where the call is.
-    pub kernel_addresses: Set<u64>,
+    /// What was executed in the kernel.
+    pub kernel_hits: KernelHits,
     /// Whether the 64-bit vdso was mapped, and a vdso below 4 GiB, which is another file.
     pub vdso: VdsoSeen,
     /// Processes that were sampled, the last of them apart: most samples are of that.
@@ -242,7 +239,7 @@ impl Tally {
             return;
         }
         if let Some(ip) = u64_at(record, self.layout.ip) {
-            self.kernel_address(ip);
+            self.kernel_hits.executed(ip);
         }
         let Some(chain) = self.layout.chain_in(record) else { return };
         let Some(count) = u64_at(record, chain) else { return };
@@ -254,12 +251,7 @@ impl Tally {
                 CONTEXT_KERNEL => {}
                 CONTEXT_MARKER_MIN.. => return,
                 _ if index < 2 => {}
-                _ => {
-                    // Below an interrupt stands the interrupted address, which nothing marks: it
-                    // may be the first of its function, so both are kept.
-                    self.kernel_address(word);
-                    self.kernel_address(word.wrapping_sub(1));
-                }
+                _ => self.kernel_hits.returned_to(word),
             }
         }
     }
@@ -272,12 +264,6 @@ impl Tally {
             counter.value != last.unwrap_or(0)
         });
         went_on.count() as u64
-    }
-
-    fn kernel_address(&mut self, address: u64) {
-        if self.kernel_addresses.len() < KERNEL_ADDRESSES_MAX {
-            self.kernel_addresses.insert(address);
-        }
     }
 
     fn mapping(&mut self, record: &[u8], misc: u16) {
@@ -532,8 +518,8 @@ mod tests {
         assert_eq!(tally.samples, 3);
         assert_eq!(tally.times, Some((10, 20)));
         let caller = 0xffff_ffff_8100_2000;
-        let expected = Set::from_iter([kernel_ip, caller, caller - 1]);
-        assert_eq!(tally.kernel_addresses, expected);
+        let expected = BTreeSet::from_iter([kernel_ip, caller, caller - 1]);
+        assert_eq!(tally.kernel_hits.addresses().collect::<BTreeSet<_>>(), expected);
     }
 
     #[test]

@@ -106,7 +106,11 @@ impl WriteBehindFile {
         if !self.is_behind()? && bytes.len() < self.large || bytes.is_empty() {
             return self.write_all_at(bytes, at);
         }
-        let mut memory = self.spare.pop().unwrap_or_default();
+        // Not for the header or a few records: what is kept would have to grow for the next ones, from page to page.
+        let mut memory = match bytes.len() {
+            LARGE.. => self.spare.pop().unwrap_or_default(),
+            _ => Vec::new(),
+        };
         memory.clear();
         memory.extend_from_slice(bytes);
         self.bring(Change::Write { bytes: memory, at })
@@ -224,7 +228,7 @@ impl WritingThread {
             Ok(memory) => {
                 self.changes -= 1;
                 self.waiting -= memory.len();
-                if memory.capacity() > 0 && spare.len() < SPARE_MAX {
+                if memory.capacity() >= LARGE && spare.len() < SPARE_MAX {
                     spare.push(memory);
                 }
             }
