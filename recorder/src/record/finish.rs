@@ -223,13 +223,21 @@ impl Session {
             recorder,
         };
         features.retain(|(_, payload)| !payload.is_empty());
-        // Most of the time nothing new is in it.
+        let section = match recorder {
+            RecorderState::Ended => perftab_section::encode(&section),
+            RecorderState::AtWork => self.encoded_once(section),
+        };
+        FileEnd { features, section }
+    }
+
+    /// The bytes of a section, which most of the time has nothing new.
+    fn encoded_once(&mut self, section: PerftabSection) -> Vec<u8> {
         let encoded = self.section.take().filter(|(last, _)| *last == section);
         let encoded = encoded.unwrap_or_else(|| {
             let bytes = perftab_section::encode(&section);
             (section, bytes)
         });
-        FileEnd { features, section: self.section.insert(encoded).1.clone() }
+        self.section.insert(encoded).1.clone()
     }
 
     /// Every file that was mapped executable with an id: also those that no sample hit, so that

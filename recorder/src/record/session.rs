@@ -114,7 +114,7 @@ pub struct Session {
     pub(super) clock: Clock,
     /// Read once it is wanted.
     pub(super) machine: OnceCell<Machine>,
-    /// perftab's own section as it was last written, and its bytes.
+    /// perftab's own section of the last checkpoint, and its bytes.
     pub(super) section: Option<(PerftabSection, Vec<u8>)>,
     /// `None` if no build-ids are wanted.
     pub(super) identifier: Option<Identifier>,
