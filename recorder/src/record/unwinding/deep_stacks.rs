@@ -3,7 +3,9 @@
 //! After each round it is read from threads whose latest sample has such a stack (/proc/TID/mem; the kernel lets whoever may
 //! trace them). By then a thread may have returned, which leaves what was there below its stack. So the samples that come next
 //! decide: what was read goes on for them if the outermost calls of their copies stand where they stood before and after it
-//! was read, and most of the data around is the same. A sample that contradicts ends what is known.
+//! was read, and most of the data around is the same. A sample that contradicts ends what is known. The same goes for samples
+//! from before it was read, back to the first that contradicts: they wait until a later one tells whether it holds.
+//! (Of a first round, in which tables were loaded, that was up to a fifth of a second.)
 //!
 //! A thread that returned, and called all the same functions again from as deep in its stack by another way, is possible, so
 //! such callers are marked.
@@ -39,6 +41,9 @@ const ENDS_MAX: usize = 1024;
 const ROOM: usize = 1 << 18;
 /// So much is known of a stack at most.
 const MOST_KNOWN: usize = 2 << 20;
+/// So many nanoseconds after a stack was read, it is no more waited for a sample that shows for which ones that holds. A thread
+/// that runs has one each 10 ms at 99 Hz.
+const NEXT_COMES_WITHIN: u64 = 50_000_000;
 /// Threads whose stacks are kept at once.
 const THREADS_MAX: usize = 32;
 
@@ -53,6 +58,18 @@ pub struct DeepStacks {
     ends: HashMap<Thread, u64>,
 }
 
+/// How a stack goes on from its copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond<T> {
+    /// So.
+    Known(T),
+    /// Nobody knows, and it has to be read.
+    Unknown,
+    /// That was read after the copy was made, and may be what came next: the next copy tells. To read it once more would put
+    /// that off, for ever where records are behind.
+    ReadLater,
+}
+
 /// Bytes of a stack.
 struct DeepStack {
     /// Those from `start` on, behind room for more of them.
@@ -64,20 +81,34 @@ struct DeepStack {
 }
 
 impl DeepStacks {
-    /// A stack from its copy on, which was made at that time; `None` if it is not known how it goes on.
-    pub fn known(&mut self, of: Thread, copy: &WalkedCopy<'_>, time: u64) -> Option<&[u8]> {
-        let stack = self.by_thread.get(&of)?;
+    /// How a stack goes on from its copy, which was made at that time.
+    pub fn known(&mut self, of: Thread, copy: &WalkedCopy<'_>, time: u64) -> Beyond<&[u8]> {
+        let Some(stack) = self.by_thread.get(&of) else { return Beyond::Unknown };
         if !stack.continues(copy) {
             // The thread was elsewhere since.
             self.forget(of);
-            return None;
+            return Beyond::Unknown;
         }
         if time <= stack.read_at {
-            // It does not say what the thread had when the rest was read.
-            return None;
+            return Beyond::ReadLater;
         }
         self.update(of, copy.start, copy.bytes);
-        Some(self.by_thread.get(&of)?.known())
+        self.by_thread.get(&of).map_or(Beyond::Unknown, |stack| Beyond::Known(stack.known()))
+    }
+
+    /// Whether what was read may hold for a copy that was made before: it agrees, and what comes next has not come yet. All
+    /// records have come up to `horizon`.
+    pub fn may_hold(&self, of: Thread, copy: &WalkedCopy<'_>, horizon: u64) -> bool {
+        let stack = self.by_thread.get(&of).filter(|stack| stack.continues(copy));
+        stack.is_some_and(|stack| horizon < stack.read_at.saturating_add(NEXT_COMES_WITHIN))
+    }
+
+    /// A stack from its copy on, which was made before the rest was read, once a later one has shown that this holds.
+    pub fn known_by_now(&self, of: Thread, copy: &WalkedCopy<'_>) -> Option<Vec<u8>> {
+        let stack = self.by_thread.get(&of).filter(|stack| stack.continues(copy))?;
+        let end = copy.start.checked_add(copy.bytes.len() as u64)?;
+        let beyond = usize::try_from(end.checked_sub(stack.start)?).ok()?;
+        Some([copy.bytes, stack.known().get(beyond..)?].concat())
     }
 
     /// Reads how the stack of a thread goes on now, whose latest copy this is: for samples to come.
@@ -329,7 +360,10 @@ mod tests {
 
         fn known(&self, deep: &mut DeepStacks, from: usize, copy: &[u8]) -> Option<Vec<u8>> {
             let later = u64::MAX;
-            self.look(from, copy, |copy| deep.known(self.of, copy, later).map(<[u8]>::to_vec))
+            self.look(from, copy, |copy| match deep.known(self.of, copy, later) {
+                Beyond::Known(bytes) => Some(bytes.to_vec()),
+                Beyond::Unknown | Beyond::ReadLater => None,
+            })
         }
 
         /// What is known once it was read with that copy, for the same once more.
@@ -351,9 +385,11 @@ mod tests {
         stack.read(&mut deep, 0, &copy);
         let known = stack.known(&mut deep, 0, &copy).expect("it is known");
         assert!(known.starts_with(&[&copy, &stack.bytes[COPIED..]].concat()));
-        // By a sample that was taken before, which says nothing.
-        let earlier = |copy: &WalkedCopy<'_>| deep.known(stack.of, copy, 0).is_some();
-        assert!(!stack.look(0, &copy, earlier));
+        // By a sample that was taken before, which says nothing; but the later one does of that.
+        stack.look(0, &copy, |copy| {
+            assert_eq!(deep.known(stack.of, copy, 0), Beyond::ReadLater);
+            assert_eq!(deep.known_by_now(stack.of, copy).as_ref(), Some(&known));
+        });
         // Whatever is there by now.
         let before = stack.bytes.clone();
         stack.bytes[COPIED..].fill(2);
@@ -362,6 +398,7 @@ mod tests {
         // A copy that contradicts ends it.
         let mut other = copy.clone();
         other[COPIED - 2000..COPIED - 100].fill(1);
+        assert!(stack.look(0, &other, |copy| deep.known_by_now(stack.of, copy)).is_none());
         assert!(stack.known(&mut deep, 0, &other).is_none());
         assert!(stack.known(&mut deep, 0, &copy).is_none());
         // Another stack is there than was copied.

@@ -2,9 +2,11 @@
 //! meanwhile. A sample whose stack was walked to its root has its call chain, and no copy of the stack any more; all others
 //! stay as they are, and who reads the recording walks them by the files that it finds.
 
+mod code;
 mod deep_stacks;
 mod files;
 mod frames;
+mod records;
 mod rounds;
 mod spaces;
 
@@ -25,8 +27,9 @@ use super::clock::Clock;
 use super::counters::Counters;
 use super::options::StackCopy;
 use super::stack_sample::StackSamples;
+use records::Records;
 pub use rounds::Fared;
-use rounds::{Records, Rounds};
+use rounds::Rounds;
 
 /// So much may wait before samples go on without being walked.
 const WAITING_MAX: usize = 64 << 20;
@@ -129,9 +132,7 @@ impl Unwinder {
                         ((rounds.pass(records), Vec::new()), length)
                     }
                     Brought::EndOfRound(horizon, end) => {
-                        let (mut records, emptied) = rounds.end(horizon);
-                        records.extend(end);
-                        ((records, emptied), std::mem::take(&mut held))
+                        (rounds.end(horizon, &end), std::mem::take(&mut held))
                     }
                 };
                 let fared = rounds.take_fared();
@@ -272,7 +273,7 @@ impl Unwinder {
         self.waiting = self.waiting.saturating_sub(brought);
         self.to_come -= 1;
         self.fared.add(fared);
-        if fared.cut + fared.beyond > 0 {
+        if fared.cut + fared.beyond + fared.held > 0 {
             self.saw_deep = Some(Instant::now());
         }
         self.arrived.push_back(records);

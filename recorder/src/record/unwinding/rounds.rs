@@ -9,24 +9,20 @@ use std::collections::HashMap;
 use std::mem;
 use std::ops::Range;
 
-use perftab_core::images::{
-    Registers, RuleFound, StackCopy, UnwoundMachine, Walk, WalkEnd, WalkedCode,
-};
-use perftab_perfdata::address_bits::AddressBits;
+use perftab_core::images::{StackCopy, Walk, WalkEnd};
 use perftab_perfdata::decode::ByteOrder;
-use perftab_perfdata::decode::records::{RecordHeader, decode_lost, lost_by};
+use perftab_perfdata::decode::records::RecordHeader;
 use perftab_perfdata::format::record::RecordType;
-use perftab_perfdata::format::write::SampleIdTrailer;
 
-use super::super::clock::Clock;
-use super::super::stack_sample::{CopyExtent, Reached, StackSamples, Thread, Walkable};
-use super::deep_stacks::{DeepStacks, WalkedCopy};
-use super::files::{FileNumber, Files, Rule};
+use super::super::stack_sample::{CopyExtent, Reached, Thread, Walkable};
+use super::code::{Code, Passage, Place};
+use super::deep_stacks::{Beyond, DeepStacks, WalkedCopy};
 use super::frames::FrameList;
-use super::spaces::{MadeCode, Space, Spaces, Version};
+use super::records::{Records, for_each_record};
+use super::spaces::{MadeCode, Spaces};
 
-/// Addresses that are known at once: half a megabyte.
-const KNOWN_PLACES: usize = 1 << 14;
+/// Bytes of copies that wait for the next round at most, until it is known how stacks go on.
+const HELD_MAX: usize = 32 << 20;
 
 /// How samples fared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,74 +37,20 @@ pub struct Fared {
     pub unfinished: u64,
     /// They keep their copies, as there was no time.
     pub skipped: u64,
+    /// They wait for the next round, to fare then.
+    pub held: u64,
 }
 
 impl Fared {
     /// Counts others, too.
     pub fn add(&mut self, other: Self) {
-        let Self { walked, beyond, cut, unfinished, skipped } = self;
+        let Self { walked, beyond, cut, unfinished, skipped, held } = self;
         *walked += other.walked;
         *beyond += other.beyond;
         *cut += other.cut;
         *unfinished += other.unfinished;
         *skipped += other.skipped;
-    }
-}
-
-/// What is needed to understand the records of a recording.
-#[derive(Clone)]
-pub struct Records {
-    /// Samples.
-    pub samples: StackSamples,
-    /// The others.
-    pub trailer: SampleIdTrailer,
-    /// Ids of what reports mappings and threads.
-    pub sideband: Vec<u64>,
-    /// Whose registers they are.
-    pub machine: UnwoundMachine,
-    /// By which they have their times.
-    pub clock: Clock,
-    /// Bytes of a copy that are kept where the stack goes through code that a process made without rules.
-    pub of_made_code: usize,
-}
-
-impl Records {
-    /// When a record came about; `None` if it does not say.
-    pub fn time(&self, header: RecordHeader, record: &[u8]) -> Option<u64> {
-        match header.record_type {
-            RecordType::SAMPLE => self.samples.time(record),
-            // Those from 64 on are ours; they end without a time.
-            RecordType(64..) => None,
-            _ => self.trailer.time_of(record),
-        }
-    }
-
-    /// What is kept of a copy that was walked as far as anybody can.
-    fn cut(&self, walk: &Walk, copy: &StackCopy<'_>) -> Written {
-        let passed = walk.registers().stack_pointer().saturating_sub(copy.start);
-        Written::Cut(self.of_made_code.max(usize::try_from(passed).unwrap_or(usize::MAX)))
-    }
-
-    /// What a walk begins with.
-    fn registers(&self, walkable: &Walkable<'_>, space: &Space) -> Option<Registers> {
-        let bits = AddressBits::up_to(space.highest().unwrap_or(u64::MAX));
-        Registers::new(self.machine, bits, |number| walkable.registers.get(number))
-    }
-
-    /// Of which counter of sideband records were lost, and how many.
-    fn gap(&self, header: RecordHeader, record: &[u8]) -> Option<(u64, u64)> {
-        if header.record_type != RecordType::LOST {
-            return None;
-        }
-        let counter = lost_by(record, 0, ByteOrder::NATIVE).ok()?;
-        let lost = decode_lost(header, record, 0, ByteOrder::NATIVE).ok()?;
-        self.sideband.contains(&counter).then_some((counter, lost))
-    }
-
-    /// Whether a record tells what is mapped in a process.
-    fn is_of_mappings(&self, header: RecordHeader, record: &[u8]) -> bool {
-        let types = [RecordType::MMAP2, RecordType::COMM, RecordType::FORK, RecordType::EXIT];
-        types.contains(&header.record_type) || self.gap(header, record).is_some()
+        *held += other.held;
     }
 }
 
@@ -118,7 +60,12 @@ pub struct Rounds {
     spaces: Spaces,
     code: Code,
     deep_stacks: DeepStacks,
-    cut: HashMap<Thread, Cut>,
+    /// Of the present round.
+    cut: HashMap<Thread, CutStacks>,
+    /// Time of the latest record that was passed on.
+    passed_on: u64,
+    /// What that was when readers were told that a round is whole, the last time and the time before.
+    told: [u64; 2],
     /// What has come of the present round.
     round: Vec<Vec<u8>>,
     /// What has to be passed on with it of the round before.
@@ -141,7 +88,23 @@ struct Entry {
     written: Written,
 }
 
-/// The latest sample of a thread, whose stack is longer than its copy, and it is not known how it goes on.
+impl Entry {
+    fn record<'a>(&self, pieces: &'a [Vec<u8>]) -> Option<(RecordHeader, &'a [u8])> {
+        let from = &pieces[self.piece as usize][self.at as usize..];
+        RecordHeader::split(from, ByteOrder::NATIVE).map(|(header, record, _)| (header, record))
+    }
+}
+
+/// Samples of a thread whose stacks are longer than their copies, and it is not known how they go on.
+#[derive(Default)]
+struct CutStacks {
+    /// In the order of time.
+    samples: Vec<Cut>,
+    /// Whether that of the latest has to be read.
+    is_due: bool,
+}
+
+/// One of them.
 struct Cut {
     /// Where in the order of time.
     at: usize,
@@ -158,6 +121,8 @@ enum Written {
     Walked { from: u32, to: u32, reached: Reached },
     /// With no more than so many bytes of its copy.
     Cut(usize),
+    /// Not in this round.
+    InTheNext,
 }
 
 impl Written {
@@ -172,38 +137,17 @@ impl Written {
     }
 }
 
-/// The code of all processes.
-struct Code {
-    files: Files,
-    known: Vec<KnownPlace>,
-}
-
-/// A place in code.
-#[derive(Clone, Copy)]
-struct Place {
-    file: Option<FileNumber>,
-    offset: u64,
-    rule: Rule,
-}
-
-#[derive(Clone, Copy)]
-struct KnownPlace {
-    address: u64,
-    version: Version,
-    place: Place,
-}
-
 impl Rounds {
     /// Nothing is known yet.
     pub fn new(records: Records) -> Self {
-        let nowhere = Place { file: None, offset: 0, rule: Rule::NoTables };
-        let nowhere = KnownPlace { address: 0, version: Version::default(), place: nowhere };
         Self {
             spaces: Spaces::new(records.trailer),
-            code: Code { files: Files::new(records.clock), known: vec![nowhere; KNOWN_PLACES] },
+            code: Code::new(records.clock),
             records,
             deep_stacks: DeepStacks::default(),
             cut: HashMap::new(),
+            passed_on: 0,
+            told: [0; 2],
             round: Vec::new(),
             late_samples: Vec::new(),
             late_mappings: Vec::new(),
@@ -233,6 +177,7 @@ impl Rounds {
     /// Takes records that are passed on as they are, as there is no time; gives them back.
     pub fn pass(&mut self, records: Vec<u8>) -> Vec<u8> {
         for_each_record(&records, |_, header, record| {
+            self.passed_on = self.records.time(header, record).unwrap_or(0).max(self.passed_on);
             self.fared.skipped += u64::from(header.record_type == RecordType::SAMPLE);
             if self.records.is_of_mappings(header, record) {
                 self.late_mappings.extend_from_slice(record);
@@ -241,25 +186,28 @@ impl Rounds {
         records
     }
 
-    /// The records of a round that is whole: all records from before `horizon` have come. Gives back the memory in which
-    /// they came.
-    pub fn end(&mut self, horizon: u64) -> (Vec<u8>, Vec<Vec<u8>>) {
+    /// The records of a round that is whole: all records from before `horizon` have come. Behind them stands what says so,
+    /// unless samples are still to come. Gives back the memory in which they came.
+    pub fn end(&mut self, horizon: u64, says_so: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
         let mut pieces =
             vec![mem::take(&mut self.late_mappings), mem::take(&mut self.late_samples)];
         pieces.append(&mut self.round);
         self.put_in_order(&pieces);
         self.callers.truncate(0);
         let mut order = mem::take(&mut self.order);
-        let in_time = order.iter_mut().take_while(|entry| entry.time <= horizon);
-        for (at, entry) in in_time.enumerate() {
-            let record = &pieces[entry.piece as usize][entry.at as usize..];
-            let Some((header, record, _)) = RecordHeader::split(record, ByteOrder::NATIVE) else {
-                continue;
-            };
+        let in_time = order.partition_point(|entry| entry.time <= horizon);
+        for at in 0..in_time {
+            let Some((header, record)) = order[at].record(&pieces) else { continue };
             if header.record_type == RecordType::SAMPLE {
                 if let Some(walkable) = self.records.samples.walkable(record) {
                     let written = self.walk(&walkable);
-                    entry.written = self.walk_on(at, entry.time, written, &walkable);
+                    order[at].written = self.walk_on(at, order[at].time, written, &walkable);
+                    if matches!(
+                        order[at].written,
+                        Written::Walked { reached: Reached::RootBehind(_), .. }
+                    ) {
+                        self.walk_on_before(walkable.thread, &mut order, &pieces);
+                    }
                 }
             } else if let Some((counter, lost)) = self.records.gap(header, record) {
                 self.spaces.lost(counter, lost);
@@ -267,7 +215,7 @@ impl Rounds {
                 self.spaces.apply(header, record, &mut self.code.files);
             }
         }
-        self.read_beyond(&order, &pieces);
+        let is_whole = self.read_beyond(&mut order, &pieces, horizon);
         let mut out = Vec::with_capacity(pieces.iter().map(Vec::len).sum::<usize>() / 8);
         // In the order in which they lie there.
         order.sort_unstable_by_key(|entry| (entry.piece, entry.at));
@@ -277,9 +225,14 @@ impl Rounds {
                 let is_it = |entry: &&Entry| (entry.piece, entry.at) == (number as u32, at as u32);
                 let entry = entries.next_if(|entry| is_it(entry)).copied();
                 let is_sample = header.record_type == RecordType::SAMPLE;
-                let is_late = entry.is_some_and(|entry| entry.time > horizon);
+                let is_late = entry.is_some_and(|entry| {
+                    entry.time > horizon || matches!(entry.written, Written::InTheNext)
+                });
+                if is_late && is_sample {
+                    return self.late_samples.extend_from_slice(record);
+                }
+                self.passed_on = self.records.time(header, record).unwrap_or(0).max(self.passed_on);
                 match entry {
-                    Some(_) if is_late && is_sample => self.late_samples.extend_from_slice(record),
                     Some(entry) if is_sample => self.write(entry, record, &mut out),
                     _ => {
                         if is_late {
@@ -293,6 +246,10 @@ impl Rounds {
             });
         }
         self.order = order;
+        if is_whole && !says_so.is_empty() {
+            out.extend_from_slice(says_so);
+            self.told = [self.passed_on, self.told[0]];
+        }
         (out, pieces.split_off(2))
     }
 
@@ -330,9 +287,11 @@ impl Rounds {
                 (WalkEnd::NoTables(Place { file: None, .. }), _)
                     if space.made_code == MadeCode::WithoutRules =>
                 {
-                    return Some(records.cut(&walk, &copy));
+                    return Some(Written::Cut(records.kept_of(&walk, &copy)));
                 }
-                (WalkEnd::ReturnProbe, _) => return Some(records.cut(&walk, &copy)),
+                (WalkEnd::ReturnProbe, _) => {
+                    return Some(Written::Cut(records.kept_of(&walk, &copy)));
+                }
                 _ => return None,
             };
             let (from, to) = (from as u32, passage.callers.len() as u32);
@@ -345,7 +304,7 @@ impl Rounds {
                 fared.walked += 1;
             }
             Written::Walked { reached: Reached::EndOfCopy, .. } => fared.cut += 1,
-            Written::Whole | Written::Cut(_) => {
+            Written::Whole | Written::Cut(_) | Written::InTheNext => {
                 fared.unfinished += 1;
                 callers.truncate(from);
             }
@@ -362,22 +321,33 @@ impl Rounds {
         walkable: &Walkable<'_>,
     ) -> Written {
         let thread = walkable.thread;
-        self.cut.remove(&thread);
         let Some(callers) = written.cut() else {
+            // Whatever it had is gone, or is about to go.
+            self.cut.remove(&thread);
             self.note_start(walkable, written);
             return written;
         };
-        match self.walk_beyond(walkable, time, &callers) {
-            Some(written) => {
-                self.fared.cut -= 1;
-                self.fared.walked += 1;
-                self.fared.beyond += 1;
-                written
-            }
-            None => {
-                self.cut.insert(thread, Cut { at, callers });
-                written
-            }
+        let beyond = self.walk_beyond(walkable, Some(time), &callers);
+        if let Beyond::Known(written) = beyond {
+            return written;
+        }
+        let cut = self.cut.entry(thread).or_default();
+        cut.samples.push(Cut { at, callers });
+        cut.is_due = matches!(beyond, Beyond::Unknown);
+        written
+    }
+
+    /// Walks stacks of a thread on that were copied before the rest was read: a later copy has shown that it holds.
+    fn walk_on_before(&mut self, thread: Thread, order: &mut [Entry], pieces: &[Vec<u8>]) {
+        let samples = self.cut.remove(&thread).unwrap_or_default().samples;
+        for Cut { at, callers } in samples.into_iter().rev() {
+            let record = order[at].record(pieces);
+            let walkable = record.and_then(|(_, record)| self.records.samples.walkable(record));
+            let Some(walkable) = walkable else { return };
+            let Beyond::Known(written) = self.walk_beyond(&walkable, None, &callers) else {
+                return;
+            };
+            order[at].written = written;
         }
     }
 
@@ -391,64 +361,112 @@ impl Rounds {
         match written {
             Written::Walked { .. } => deep_stacks.update(thread, start, walkable.stack),
             // There may be more of it, which is not known to go on as what is known.
-            Written::Whole | Written::Cut(_) => deep_stacks.leave(thread, start),
+            Written::Whole | Written::Cut(_) | Written::InTheNext => {
+                deep_stacks.leave(thread, start)
+            }
         }
     }
 
-    /// Walks a stack to its root by what is known beyond its copy, as far as which it was walked.
+    /// Walks a stack to its root by what is known beyond its copy, as far as which it was walked. Of a copy without a time it
+    /// is known by now.
     fn walk_beyond(
         &mut self,
         walkable: &Walkable<'_>,
-        time: u64,
+        time: Option<u64>,
         found: &Range<usize>,
-    ) -> Option<Written> {
-        let Self { records, spaces, code, deep_stacks, callers, .. } = self;
-        let (pid, bytes) = (walkable.thread.pid, walkable.stack);
-        let space = spaces.of(pid)?;
-        let registers = records.registers(walkable, space)?;
+    ) -> Beyond<Written> {
+        let Self { records, spaces, code, deep_stacks, callers, fared, .. } = self;
+        let (thread, bytes) = (walkable.thread, walkable.stack);
+        let Some(space) = spaces.of(thread.pid) else { return Beyond::Unknown };
+        let registers = records.registers(walkable, space);
+        let (Some(registers), Some(frames)) = (registers, callers.frames(found)) else {
+            return Beyond::Unknown;
+        };
         let start = registers.stack_pointer();
-        let walked = WalkedCopy { start, bytes, frames: callers.frames(found)? };
-        let beyond = deep_stacks.known(walkable.thread, &walked, time)?;
+        let walked = WalkedCopy { start, bytes, frames };
+        let read_before;
+        let beyond = match time {
+            Some(time) => match deep_stacks.known(thread, &walked, time) {
+                Beyond::Known(beyond) => beyond,
+                Beyond::Unknown => return Beyond::Unknown,
+                Beyond::ReadLater => return Beyond::ReadLater,
+            },
+            None => match deep_stacks.known_by_now(thread, &walked) {
+                Some(beyond) => {
+                    read_before = beyond;
+                    &read_before
+                }
+                None => return Beyond::Unknown,
+            },
+        };
         // It may have as many frames as its copy, which is as many as a record has room for.
         let mut walk = Walk::new(registers, &StackCopy { start, bytes });
         let from = callers.len();
-        let mut passage = Passage { code, space, pid, callers };
+        let mut passage = Passage { code, space, pid: thread.pid, callers };
         let end = walk.go(&mut passage, &StackCopy { start, bytes: beyond });
         let is_root = matches!(end, WalkEnd::Root) && walk.signals() == 0;
-        deep_stacks.note_end(walkable.thread, is_root.then(|| walk.registers().stack_pointer()));
+        deep_stacks.note_end(thread, is_root.then(|| walk.registers().stack_pointer()));
         if !is_root {
             callers.truncate(from);
-            return None;
+            return Beyond::Unknown;
         }
+        fared.cut -= 1;
+        fared.walked += 1;
+        fared.beyond += 1;
         let (from, to) = (from as u32, callers.len() as u32);
-        Some(Written::Walked { from, to, reached: Reached::RootBehind(found.len()) })
+        Beyond::Known(Written::Walked { from, to, reached: Reached::RootBehind(found.len()) })
     }
 
-    /// Reads how stacks go on of which this is not known.
-    fn read_beyond(&mut self, order: &[Entry], pieces: &[Vec<u8>]) {
-        let Self { records, spaces, deep_stacks, callers, cut, .. } = self;
-        for (thread, Cut { at, callers: found }) in cut.drain() {
-            let record = order.get(at).and_then(|entry| {
-                let from = &pieces[entry.piece as usize][entry.at as usize..];
-                RecordHeader::split(from, ByteOrder::NATIVE).map(|(_, record, _)| record)
-            });
-            let walkable = record.and_then(|record| records.samples.walkable(record));
-            let space = spaces.of(thread.pid);
-            if let (Some(walkable), Some(space), Some(frames)) =
-                (walkable, space, callers.frames(&found))
-                && let Some(registers) = records.registers(&walkable, space)
-            {
-                let start = registers.stack_pointer();
-                deep_stacks.read(thread, &WalkedCopy { start, bytes: walkable.stack, frames });
+    /// Reads how stacks go on of which this is not known. Samples from before that, which agree with it, wait for the next
+    /// round, as a later one may show that it holds for them: a first round may have taken long, as tables were loaded.
+    /// False if some wait.
+    fn read_beyond(&mut self, order: &mut [Entry], pieces: &[Vec<u8>], horizon: u64) -> bool {
+        let mut room = HELD_MAX;
+        for (thread, CutStacks { samples, is_due }) in mem::take(&mut self.cut) {
+            if let Some(latest) = samples.last().filter(|_| is_due) {
+                self.look(thread, latest, order, pieces, |deep, copy| deep.read(thread, copy));
+            }
+            for cut in samples.into_iter().rev() {
+                // Readers sort what stands between every second word of whole rounds, and would go on without it.
+                if order[cut.at].time <= self.told[1] {
+                    break;
+                }
+                let waits = |deep: &mut DeepStacks, copy: &WalkedCopy<'_>| {
+                    deep.may_hold(thread, copy, horizon).then_some(copy.bytes.len())
+                };
+                let size = self.look(thread, &cut, order, pieces, waits).flatten();
+                let Some(left) = size.and_then(|size| room.checked_sub(size)) else { break };
+                room = left;
+                order[cut.at].written = Written::InTheNext;
+                self.fared.cut -= 1;
+                self.fared.held += 1;
             }
         }
+        room == HELD_MAX
+    }
+
+    /// Has `then` look at the copy of a sample, with what is known of stacks.
+    fn look<T>(
+        &mut self,
+        thread: Thread,
+        sample: &Cut,
+        order: &[Entry],
+        pieces: &[Vec<u8>],
+        then: impl FnOnce(&mut DeepStacks, &WalkedCopy<'_>) -> T,
+    ) -> Option<T> {
+        let (_, record) = order.get(sample.at)?.record(pieces)?;
+        let walkable = self.records.samples.walkable(record)?;
+        let frames = self.callers.frames(&sample.callers)?;
+        let registers = self.records.registers(&walkable, self.spaces.of(thread.pid)?)?;
+        let (start, bytes) = (registers.stack_pointer(), walkable.stack);
+        Some(then(&mut self.deep_stacks, &WalkedCopy { start, bytes, frames }))
     }
 
     fn write(&mut self, entry: Entry, record: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         let samples = &self.records.samples;
         let written = match entry.written {
-            Written::Whole => None,
+            Written::Whole | Written::InTheNext => None,
             Written::Cut(kept) => samples.write_cut(record, kept, out),
             Written::Walked { from, to, reached } => {
                 let frames = self.callers.frames(&(from as usize..to as usize));
@@ -462,70 +480,16 @@ impl Rounds {
     }
 }
 
-fn for_each_record(records: &[u8], mut each: impl FnMut(usize, RecordHeader, &[u8])) {
-    let mut left = records;
-    while let Some((header, record, rest)) = RecordHeader::split(left, ByteOrder::NATIVE) {
-        each(records.len() - left.len(), header, record);
-        left = rest;
-    }
-}
-
-/// A walk through the code of a process.
-struct Passage<'a> {
-    code: &'a mut Code,
-    space: &'a Space,
-    pid: u32,
-    callers: &'a mut FrameList,
-}
-
-impl WalkedCode for Passage<'_> {
-    type Place = Place;
-
-    #[inline(always)]
-    fn enter(&mut self, address: u64, next: u64, stack_pointer: u64) -> Option<Place> {
-        self.callers.push(next, stack_pointer);
-        let Self { code: Code { files, known }, space, pid, .. } = self;
-        let known = &mut known[(address ^ address >> 14) as usize % KNOWN_PLACES];
-        if known.address != address || known.version != space.version {
-            let mapping = space.at(address)?;
-            let offset = mapping.offset(address);
-            let rule = match mapping.file {
-                Some(file) => files.rule(file, offset, mapping.in_process(*pid)),
-                None => Rule::NoTables,
-            };
-            let place = Place { file: mapping.file, offset, rule };
-            // A file that is not found may be through another process.
-            if rule == Rule::NoTables {
-                return Some(place);
-            }
-            *known = KnownPlace { address, version: space.version, place };
-        }
-        Some(known.place)
-    }
-
-    #[inline(always)]
-    fn rule(&mut self, place: Place) -> RuleFound<'_> {
-        match place.rule {
-            Rule::Row(number) => RuleFound::Row(self.code.files.row(number)),
-            Rule::NotCovered => RuleFound::NotCovered,
-            Rule::NoTables => RuleFound::NoTables,
-        }
-    }
-
-    fn ends_before_function(&self, place: Place) -> bool {
-        let Place { file, offset, .. } = place;
-        let files = &self.code.files;
-        file.is_some_and(|file| files.begins_behind_padding(file, offset.wrapping_add(1)))
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use std::os::unix::fs::MetadataExt;
 
+    use perftab_core::images::UnwoundMachine;
     use perftab_perfdata::format::record::CONTEXT_USER;
-    use perftab_perfdata::format::write::{self, CpuMode, Fork, Mmap2};
+    use perftab_perfdata::format::write::{self, CpuMode, Fork, Mmap2, SampleIdTrailer};
 
+    use super::super::super::clock::Clock;
+    use super::super::super::stack_sample::StackSamples;
     use super::super::super::stack_sample::tests::{BITS, REGISTERS, sample};
     use super::*;
 
@@ -601,11 +565,11 @@ pub(super) mod tests {
     }
 
     fn ended(rounds: &mut Rounds, horizon: u64) -> Vec<u8> {
-        rounds.end(horizon).0
+        rounds.end(horizon, &[]).0
     }
 
     fn fared(walked: u64, unfinished: u64, skipped: u64) -> Fared {
-        Fared { walked, unfinished, skipped, beyond: 0, cut: 0 }
+        Fared { walked, unfinished, skipped, ..Fared::default() }
     }
 
     /// What is mapped comes through another ring, which may be read after that of the sample.
