@@ -62,7 +62,8 @@ const CHAIN_REGISTERS: u64 =
     if cfg!(target_arch = "aarch64") { 1 << ARM64_LINK_REGISTER } else { 0 };
 
 /// The attr of one event. All events of a recording have the same sample_type, so that a reader
-/// needs nothing but the id to tell them apart; but only those of the CPU have the calls that it keeps, behind all else.
+/// needs nothing but the id to tell them apart; but only those of the CPU have the calls that it keeps, behind all else,
+/// and those with a number of their own have no period.
 pub fn attr(
     plan: &Plan,
     all: &[EventSpec],
@@ -77,7 +78,7 @@ pub fn attr(
     attr.__bindgen_anon_3.config1 = config1;
     attr.__bindgen_anon_4.config2 = config2;
     attr.bp_type = spec.code.access;
-    attr.sample_type = sample_bits(plan, all);
+    attr.sample_type = sample_bits(plan, all, spec);
     attr.read_format = read_format::ID;
     let reads_values = all.iter().any(|spec| spec.grouping.reads_values());
     if reads_values && role == Role::Tracking {
@@ -198,7 +199,7 @@ fn has_chain_registers(plan: &Plan) -> bool {
     CHAIN_REGISTERS != 0 && is_by_frame_pointers && plan.chain_parts != ChainParts::Kernel
 }
 
-fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
+fn sample_bits(plan: &Plan, all: &[EventSpec], spec: &EventSpec) -> u64 {
     let mut bits = sample_type::IP | sample_type::TID | sample_type::TIME | plan.data.fields;
     bits |= match plan.chains {
         CallChains::None => 0,
@@ -227,9 +228,16 @@ fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
     if all.iter().any(|spec| spec.sampled == Sampled::AtSwitches) {
         bits |= sample_type::CPU;
     }
-    // Eight bytes a sample that only an adjusted period needs.
-    let adjusts = |spec: &EventSpec| matches!(spec.rate(plan.rate), Rate::Frequency(_));
-    if all.iter().any(|spec| adjusts(spec) && !spec.is_clock()) {
+    // Eight bytes a sample, which a period that the kernel adjusts needs; and tracepoints, as they tell how much they count:
+    // of `sched:sched_stat_runtime`, nanoseconds. Without this each of these would be a sample, until the kernel throttles
+    // them. With it, software events are sampled each time, whatever their period (`perf_swevent_event` in
+    // `kernel/events/core.c`).
+    let tells = |spec: &EventSpec| match spec.rate(plan.rate) {
+        Rate::Frequency(_) => !spec.is_clock(),
+        Rate::Period(period) => period == 1 && spec.tracepoint.is_some(),
+    };
+    let is_one_in_many = matches!(spec.rate(plan.rate), Rate::Period(2..));
+    if all.iter().any(tells) && !is_one_in_many {
         bits |= sample_type::PERIOD;
     }
     if all.len() > 1 {

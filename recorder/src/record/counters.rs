@@ -7,7 +7,7 @@
 //! rings of their own: a sample can be spared, but without a mapping a process shows the names of
 //! the program before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -160,9 +160,18 @@ impl Counters {
         }
     }
 
-    /// The bits that say which fields a sample has; the same for all events.
+    /// The bits that say which fields a sample has; the same for all events, but for [`Self::without_period`] and the
+    /// branches of some.
     pub fn sample_type(&self) -> u64 {
-        self.events[0].attr.sample_type
+        self.events.iter().fold(0, |bits, event| bits | event.attr.sample_type)
+    }
+
+    /// Ids of events whose samples lack the period that those of others have.
+    pub fn without_period(&self) -> HashSet<u64> {
+        let have_it = self.sample_type() & sample_type::PERIOD;
+        let lack_it =
+            self.events.iter().filter(|event| event.attr.sample_type & have_it != have_it);
+        lack_it.flat_map(|event| &event.ids).copied().collect()
     }
 
     /// Which values samples carry, if any; the same for all events.

@@ -186,11 +186,11 @@ impl Session {
             Loudness::Usual => LiveLine::begin(plan, || stream_head(&counters, None).ok()),
             Loudness::Quiet => None,
         };
-        let attr = &counters.events[0].attr;
-        let stack_samples = unwinder.as_ref().and_then(|_| StackSamples::of(attr));
+        let stack_samples = unwinder.as_ref().and_then(|_| StackSamples::of(&counters));
         let tally = Tally::new(
             counters.sample_type(),
             counters.read_format(),
+            counters.without_period(),
             counters.sideband.ids.iter().copied(),
         );
         Ok(Self {

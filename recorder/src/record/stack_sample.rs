@@ -3,27 +3,32 @@
 //! The copy takes the room that was asked for, however little of it is there. What is not there is left out as records
 //! leave the ring.
 
+use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
-use perf_event_open_sys::bindings::perf_event_attr;
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
-use perftab_perfdata::decode::sample::Counters;
+use perftab_perfdata::decode::sample::Counters as CounterValues;
 use perftab_perfdata::format::attr::sample_type;
 use perftab_perfdata::format::record::{
     CONTEXT_USER, MAX_RECORD_SIZE, RECORD_HEADER_SIZE, RecordType,
 };
 
+use super::counters::Counters;
+
 /// Registers of a program of 64 bits (`PERF_SAMPLE_REGS_ABI_64`).
 const ABI_64: u64 = 2;
 
-/// Where the fields of such samples stand; all events have the same.
-#[derive(Clone, Copy, Debug)]
+/// Where the fields of such samples stand; all events have the same but for the period.
+#[derive(Clone, Debug)]
 pub struct StackSamples {
     pid: usize,
     time: usize,
     /// What comes before values and chain.
     fixed_end: usize,
+    /// Ids of events without a period: there it is that much less.
+    without_period: Arc<HashSet<u64>>,
     /// The shape of the values of counters, if there are any.
     values: Option<u64>,
     has_raw: bool,
@@ -106,9 +111,11 @@ impl CopiedRegisters<'_> {
 
 impl StackSamples {
     /// Of those that the kernel is asked for; `None` if they have no copy of the stack.
-    pub fn of(attr: &perf_event_attr) -> Option<Self> {
-        let values = (attr.sample_type & sample_type::READ != 0).then_some(attr.read_format);
-        Self::new(attr.sample_type, values, attr.sample_regs_user, attr.sample_stack_user)
+    pub fn of(counters: &Counters) -> Option<Self> {
+        let attr = &counters.events.first()?.attr;
+        let (registers, stack) = (attr.sample_regs_user, attr.sample_stack_user);
+        let all = Self::new(counters.sample_type(), counters.read_format(), registers, stack)?;
+        Some(Self { without_period: Arc::new(counters.without_period()), ..all })
     }
 
     /// Of samples with these fields, values and registers, and so many bytes of stack.
@@ -124,7 +131,17 @@ impl StackSamples {
         let has_raw = bits & sample_type::RAW != 0;
         let has_copy = bits & sample_type::STACK_USER != 0;
         let asked = usize::try_from(asked).ok()?;
-        has_copy.then_some(Self { pid, time, fixed_end, values, has_raw, registers, asked })
+        let without_period = Arc::default();
+        has_copy.then_some(Self {
+            pid,
+            time,
+            fixed_end,
+            without_period,
+            values,
+            has_raw,
+            registers,
+            asked,
+        })
     }
 
     /// When a sample was taken.
@@ -134,11 +151,14 @@ impl StackSamples {
 
     fn places(&self, size: usize, word: impl Fn(usize) -> Option<u64>) -> Option<Places> {
         let number = |at| usize::try_from(word(at)?).ok().filter(|number| *number <= size);
+        let lacks_period = !self.without_period.is_empty()
+            && self.without_period.contains(&word(RECORD_HEADER_SIZE)?);
+        let fixed_end = self.fixed_end - if lacks_period { 8 } else { 0 };
         let of_values = match self.values {
-            Some(format) => Counters::size_from(format, word(self.fixed_end)?)?,
+            Some(format) => CounterValues::size_from(format, word(fixed_end)?)?,
             None => 0,
         };
-        let chain = self.fixed_end + of_values;
+        let chain = fixed_end + of_values;
         let chain_end = chain + 8 + 8 * number(chain)?;
         let mut at = chain_end;
         if self.has_raw {

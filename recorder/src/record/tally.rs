@@ -35,6 +35,8 @@ const MMAP2_LENGTH: usize = 24;
 const MMAP2_ID_SIZE: usize = 40;
 const MMAP2_ID: usize = 44;
 const MMAP2_NAME: usize = 72;
+/// Of a sample.
+const PERIOD_SIZE: usize = 8;
 
 /// Sums and sets over everything written so far.
 #[derive(Debug, Default)]
@@ -112,8 +114,8 @@ pub enum VdsoSeen {
     Mixed,
 }
 
-/// Offsets of the sample's fields, all events having the same.
-#[derive(Clone, Copy, Debug, Default)]
+/// Offsets of the sample's fields, all events having the same but for the period.
+#[derive(Clone, Debug, Default)]
 struct SampleLayout {
     ip: usize,
     pid: usize,
@@ -121,10 +123,12 @@ struct SampleLayout {
     /// Place and shape of the values of counters, which stand before the chain.
     values: Option<(usize, u64)>,
     chain: Option<usize>,
+    /// Ids of events without a period: what stands behind it is that much earlier.
+    without_period: HashSet<u64>,
 }
 
 impl SampleLayout {
-    fn of(bits: u64, read_format: Option<u64>) -> Self {
+    fn of(bits: u64, read_format: Option<u64>, without_period: HashSet<u64>) -> Self {
         let width = |bit: u64| if bits & bit != 0 { 8 } else { 0 };
         let ip = RECORD_HEADER_SIZE + width(sample_type::IDENTIFIER);
         let pid = ip + width(sample_type::IP);
@@ -136,41 +140,51 @@ impl SampleLayout {
                 .sum::<usize>();
         let values = read_format.map(|format| (chain, format));
         let chain = (bits & sample_type::CALLCHAIN != 0).then_some(chain);
-        Self { ip, pid, time, values, chain }
+        Self { ip, pid, time, values, chain, without_period }
+    }
+
+    /// Bytes by which what stands behind the period is earlier in a sample.
+    fn shift(&self, record: &[u8]) -> usize {
+        let lacks_period = !self.without_period.is_empty()
+            && u64_at(record, RECORD_HEADER_SIZE)
+                .is_some_and(|id| self.without_period.contains(&id));
+        if lacks_period { PERIOD_SIZE } else { 0 }
     }
 
     /// The values of counters in a sample.
     fn values_in<'a>(&self, record: &'a [u8]) -> Option<Counters<'a>> {
         let (place, format) = self.values?;
-        Counters::decode(format, record.get(place..)?, ByteOrder::NATIVE)
+        Counters::decode(format, record.get(place - self.shift(record)..)?, ByteOrder::NATIVE)
     }
 
     /// Where a sample's chain begins.
     fn chain_in(&self, record: &[u8]) -> Option<usize> {
+        let chain = self.chain? - self.shift(record);
         match self.values {
-            None => self.chain,
-            Some(_) => Some(self.chain? + self.values_in(record)?.size()),
+            None => Some(chain),
+            Some(_) => Some(chain + self.values_in(record)?.size()),
         }
     }
 }
 
 impl Tally {
-    /// For samples with these fields; `sideband` are the ids of its counters.
+    /// For samples with these fields, but that those of some ids lack the period; `sideband` are the ids of its counters.
     pub fn new(
         sample_type: u64,
         read_format: Option<u64>,
+        without_period: HashSet<u64>,
         sideband: impl IntoIterator<Item = u64>,
     ) -> Self {
         let trailer = Some(SampleIdTrailer::of_sample_type(sample_type));
         let sideband = sideband.into_iter().collect();
-        let layout = SampleLayout::of(sample_type, read_format);
+        let layout = SampleLayout::of(sample_type, read_format, without_period);
         Self { layout, trailer, sideband, ..Self::default() }
     }
 
     /// Of what follows this: nothing is in it yet, but what runs at present is known.
     pub fn of_next_part(&self) -> Self {
         Self {
-            layout: self.layout,
+            layout: self.layout.clone(),
             trailer: self.trailer,
             sideband: self.sideband.clone(),
             processes: self.processes.clone(),
@@ -505,7 +519,7 @@ mod tests {
 
     #[test]
     fn samples_are_counted_and_kernel_addresses_kept() {
-        let mut tally = Tally::new(BITS, None, []);
+        let mut tally = Tally::new(BITS, None, HashSet::new(), []);
         let kernel_ip = 0xffff_ffff_8100_1000;
         let chain = [CONTEXT_KERNEL, kernel_ip, 0xffff_ffff_8100_2000, CONTEXT_USER, 0x5000];
         let mut records = sample(misc::CPUMODE_KERNEL, kernel_ip, 20, &chain);
@@ -523,8 +537,27 @@ mod tests {
     }
 
     #[test]
+    fn chains_are_found_behind_periods_and_without() {
+        const BOTH: u64 = BITS | sample_type::IDENTIFIER | sample_type::PERIOD;
+        let mut tally = Tally::new(BOTH, None, HashSet::from([70]), []);
+        let (ip, caller) = (0xffff_ffff_8100_1000, |id: u64| 0xffff_ffff_8100_2000 + (id << 12));
+        for (id, period) in [(70, &[][..]), (80, &[900])] {
+            let plain = sample(misc::CPUMODE_KERNEL, ip, 20, &[CONTEXT_KERNEL, ip, caller(id)]);
+            let (fixed, chain) = plain.split_at(8 + 3 * 8);
+            let period: Vec<u8> = period.iter().flat_map(|it: &u64| it.to_ne_bytes()).collect();
+            let mut record = [&fixed[..8], &id.to_ne_bytes(), &fixed[8..], &period, chain].concat();
+            let size = record.len() as u16;
+            record[6..8].copy_from_slice(&size.to_ne_bytes());
+            tally.walk(&record);
+        }
+        let callers = [70, 80].map(caller);
+        let expected = [ip].into_iter().chain(callers.into_iter().flat_map(|it| [it, it - 1]));
+        assert_eq!(tally.kernel_addresses, Set::from_iter(expected));
+    }
+
+    #[test]
     fn one_path_with_two_ids_keeps_both_and_is_named() {
-        let mut tally = Tally::new(BITS, None, []);
+        let mut tally = Tally::new(BITS, None, HashSet::new(), []);
         for (id, time) in [(1, 5), (1, 6), (2, 7)] {
             tally.walk(&mapping(id, b"/bin/app", 0x40_0000, time));
         }
@@ -565,7 +598,7 @@ mod tests {
             sample[16..20].copy_from_slice(&pid.to_ne_bytes());
             sample
         };
-        let mut tally = Tally::new(BITS, None, []);
+        let mut tally = Tally::new(BITS, None, HashSet::new(), []);
         let mut told = |records: &[&[u8]]| -> Vec<(u64, u64)> {
             tally.walk(&records.concat());
             let files = tally.take_new_files_without_id().into_iter();
@@ -601,7 +634,7 @@ mod tests {
 
     #[test]
     fn a_vdso_of_a_32_bit_process_is_told_apart() {
-        let mut tally = Tally::new(BITS, None, []);
+        let mut tally = Tally::new(BITS, None, HashSet::new(), []);
         tally.walk(&mapping(0, b"[vdso]", 0x7fff_0000_0000, 1));
         assert_eq!(tally.vdso, VdsoSeen::Native);
         tally.walk(&mapping(0, b"[vdso]", 0xf7f0_0000, 2));
@@ -610,7 +643,7 @@ mod tests {
 
     #[test]
     fn damaged_records_end_the_walk() {
-        let mut tally = Tally::new(BITS, None, []);
+        let mut tally = Tally::new(BITS, None, HashSet::new(), []);
         let whole = sample(misc::CPUMODE_KERNEL, 1, 1, &[CONTEXT_KERNEL, 1, 2]);
         for cut in 0..whole.len() {
             tally.walk(&whole[..cut]);

@@ -96,8 +96,7 @@ impl Unwinder {
         clock: Clock,
         of_made_code: StackCopy,
     ) -> io::Result<Option<Self>> {
-        let attr = &counters.events[0].attr;
-        let samples = StackSamples::of(attr);
+        let samples = StackSamples::of(counters);
         let machine = UnwoundMachine::of(std::env::consts::ARCH);
         let (Some(samples), Some(machine), true) = (samples, machine, counters.run_by_clock())
         else {

@@ -73,6 +73,73 @@ fn groups_are_read_by_perf_as_by_us() {
     }
 }
 
+/// `sched_stat_runtime` counts nanoseconds, which its samples say. Those of an event that is sampled one in ten times do not:
+/// the kernel would take each.
+#[test]
+fn a_tracepoint_is_one_sample_however_much_it_counts() {
+    let test = "a_tracepoint_is_one_sample_however_much_it_counts";
+    if !is_root(test) || !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let events = ["sched:sched_stat_runtime", "page-faults/period=10/"];
+    for chains in ["fp", "dwarf"] {
+        let how = ["--call-graph", chains, "-e", &events.join(",")];
+        let recorded =
+            recorder.run(&[&how[..], &["--", program.to_str().unwrap(), "100"]].concat());
+        if recorded.said.contains("tracefs") {
+            println!("SKIPPED: {test}: {}", recorded.said);
+            return;
+        }
+        assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+        assert_eq!(recorder.samples_by_peers(), recorded.samples());
+        let (ours, theirs) = (by_us(&recorder), by_perf(&recorder));
+        assert_eq!(ours, theirs);
+        let (faults, periods) = theirs[events[1]];
+        assert!(faults > 0 && periods == 10 * faults, "{theirs:?}");
+        let told = recorder.perf(&["script", "-G", "-F", "event,period,trace"]);
+        let times = told.lines().filter(|line| line.contains(events[0]));
+        let times = times.map(|line| {
+            let period = line.split_whitespace().next().expect("a period");
+            assert!(line.contains(&format!(" runtime={period} ")), "{line}");
+            period.parse().expect("a number")
+        });
+        let times: Vec<u64> = times.collect();
+        assert_eq!(times.len() as u64, theirs[events[0]].0);
+        assert!((50_000_000..2_000_000_000).contains(&times.iter().sum::<u64>()), "{told}");
+        // Stacks of both were found in their samples.
+        assert_eq!(recorder.copies_by_perf(), 0, "{}", recorded.said);
+        let stacks = recorder.perf(&["script", "-F", "event,ip,sym"]);
+        for (event, function) in [(events[0], "update_curr"), (events[1], "_dl_start")] {
+            let of_event = stacks.split("\n\n").filter(|it| it.contains(event));
+            let has_function = of_event.filter(|it| it.contains(function)).count();
+            assert!(has_function > 0 || chains == "fp", "{event}: {stacks}");
+        }
+    }
+}
+
+/// Dozens of events, most of which nothing meets.
+#[test]
+fn all_tracepoints_of_the_scheduler_are_found_by_peers() {
+    let test = "all_tracepoints_of_the_scheduler_are_found_by_peers";
+    if !is_root(test) || !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let recorded = recorder.run(&["-a", "-e", "sched:*", "--", "sh", "-c", "true; true"]);
+    if recorded.said.contains("tracefs") {
+        println!("SKIPPED: {test}: {}", recorded.said);
+        return;
+    }
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert_eq!(recorder.samples_by_peers(), recorded.samples());
+    let met: BTreeMap<_, _> =
+        by_us(&recorder).into_iter().filter(|(_, (count, _))| *count > 0).collect();
+    assert_eq!(met, by_perf(&recorder));
+    assert!(met.contains_key("sched:sched_switch"), "{met:?}");
+}
+
 /// What a BPF program writes stands in the samples, as perf shows it.
 #[test]
 fn what_bpf_programs_write_is_recorded() {

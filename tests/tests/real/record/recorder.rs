@@ -166,7 +166,8 @@ impl Recorder {
         serde_json::from_slice(&fs::read(profile).expect("a profile")).ok()
     }
 
-    /// samply shows samples of the first event as such, but for those of idle CPUs, and those of others as markers.
+    /// samply shows samples of the first event as such, but for those of idle CPUs, and those of others as markers, but for
+    /// switches: these are no more than times of waiting.
     fn is_read_by_samply(&self, samples: u64) {
         let reads_values = || self.perf(&["evlist", "-v"]).contains("|READ");
         if std::env::var_os("PERFTAB_SAMPLY").is_none() || self.is_stream() || reads_values() {
@@ -177,13 +178,14 @@ impl Recorder {
         let first = format!("{}:", events.lines().next().expect("an event").trim());
         let is_idle = |line: &&str| line.split_whitespace().eq(["0", &first]);
         let idle = script.lines().filter(is_idle).count() as u64;
+        let switches = script.lines().filter(|line| line.contains(" sched:sched_switch:"));
         let profile = self.samplys_profile().expect("a profile");
         let threads = profile["threads"].as_array().expect("threads");
         let of_threads = threads.iter().filter_map(|thread| thread["samples"]["length"].as_u64());
         let markers = threads.iter().filter_map(|thread| thread["markers"]["data"].as_array());
         let of_others = markers.flatten().filter(|marker| marker["type"] == "Other event").count();
         let found = of_threads.sum::<u64>() + of_others as u64;
-        assert_eq!(found + idle, samples, "samply");
+        assert_eq!(found + idle + switches.count() as u64, samples, "samply");
     }
 
     fn is_stream(&self) -> bool {
