@@ -120,9 +120,33 @@ impl NamedBy {
     }
 }
 
-/// Says of each event where it is recorded: each in its own place if `-G` names as many as there are events, as in perf,
-/// else all in all of them. Returns the places of events that have none of their own.
+/// Says of each event where it is recorded: those that stand behind `-G` on the whole system, as in perf. Of others each in
+/// its own place if `-G` names as many as there are events, as in perf, else all in all of them. Returns the places of
+/// events that have none of their own.
 pub fn settle(
+    places: Vec<Place>,
+    named_by: NamedBy,
+    events: &mut [EventSpec],
+    notices: &mut Vec<String>,
+) -> Result<Vec<Place>> {
+    let before = events.iter().take_while(|event| event.places.is_empty()).count();
+    let (events, behind) = events.split_at_mut(before);
+    let settled = settle_before(places, named_by, events, notices)?;
+    if behind.is_empty() {
+        return Ok(settled);
+    }
+    events
+        .iter_mut()
+        .filter(|event| event.places.is_empty())
+        .for_each(|event| event.places.clone_from(&settled));
+    notices.push(format!(
+        "on the whole system, as in perf, as it stands behind -G: {}; write -G behind all events for all",
+        behind.iter().map(|event| &event.name[..]).collect::<Vec<_>>().join(", ")
+    ));
+    Ok(vec![Place::WholeSystem])
+}
+
+fn settle_before(
     places: Vec<Place>,
     named_by: NamedBy,
     events: &mut [EventSpec],
@@ -279,6 +303,27 @@ mod tests {
         }
         for names in [&["/a", ""][..], &[""], &["", "/a", ""]] {
             assert_eq!(own(names, by_cgroup, 1), None, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn events_behind_cgroups_are_recorded_everywhere() {
+        let whole = || vec![Place::WholeSystem];
+        for (names, before, expected) in [
+            (&["/a"][..], 1, vec![places(&["/a"])]),
+            (&["/a"], 2, vec![places(&["/a"]), places(&["/a"])]),
+            (&["/a", "/b"], 2, vec![places(&["/a"]), places(&["/b"])]),
+            (&["/a", ""], 2, vec![places(&["/a"]), whole()]),
+        ] {
+            let clock = EventSpec::cpu_clock();
+            let mut events = vec![clock.clone(); before];
+            events.push(EventSpec { places: whole(), ..clock });
+            let mut notices = Vec::new();
+            let others = settle(places(names), NamedBy::Cgroup, &mut events, &mut notices);
+            assert_eq!(others.expect("places"), whole());
+            assert!(notices.last().is_some_and(|it| it.contains("whole system")), "{notices:?}");
+            let found: Vec<_> = events.into_iter().map(|event| event.places).collect();
+            assert_eq!(found, [expected, vec![whole()]].concat(), "{names:?}");
         }
     }
 

@@ -1,7 +1,10 @@
-//! `-e` and `--filter`, in the order in which they are written: a filter is of the events before it.
+//! `-e`, `--filter` and `-G`, in the order in which they are written: a filter is of the events before it, and so are cgroups.
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
+
+/// The name by which `clap` knows `-G`.
+const CGROUPS: &str = "cgroup";
 
 /// What `-e` and `--filter` ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +17,17 @@ pub struct EventOption {
     pub events: String,
     /// What fields of them have to be, all of it.
     pub filters: Vec<String>,
+    /// Whether the cgroups of `-G` are theirs.
+    pub reach: CgroupsReach,
+}
+
+/// Which events `-G` is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CgroupsReach {
+    /// Of these: it stands behind them, or before all events.
+    Them,
+    /// Of those before.
+    OthersAlone,
 }
 
 /// The same, apart from each other.
@@ -45,9 +59,21 @@ impl FromArgMatches for EventOptions {
         let written = Written::from_arg_matches(matches)?;
         let places =
             |id| matches.indices_of(id).map(Iterator::collect::<Vec<_>>).unwrap_or_default();
-        let option = |events| EventOption { events, filters: Vec::new() };
-        let mut options: Vec<_> = written.event.into_iter().map(option).collect();
         let events = places("event");
+        let has_cgroups = matches.try_contains_id(CGROUPS).unwrap_or(false);
+        let cgroups = if has_cgroups { places(CGROUPS).into_iter().max() } else { None };
+        // perf refuses cgroups before all events.
+        let cgroups = cgroups.filter(|last| events.first().is_some_and(|first| first < last));
+        let option = |(events, place)| EventOption {
+            events,
+            filters: Vec::new(),
+            reach: match cgroups.is_none_or(|last| place < last) {
+                true => CgroupsReach::Them,
+                false => CgroupsReach::OthersAlone,
+            },
+        };
+        let written_at = events.iter().copied();
+        let mut options: Vec<_> = written.event.into_iter().zip(written_at).map(option).collect();
         // What tracepoints call a pid is a thread.
         let own = || format!("common_pid != {}", rustix::thread::gettid().as_raw_nonzero());
         let filters = places("filter").into_iter().zip(written.filter);
@@ -87,6 +113,7 @@ mod tests {
         let option = |events: &str, filters: &[&str]| EventOption {
             events: events.into(),
             filters: filters.iter().map(|filter| (*filter).into()).collect(),
+            reach: CgroupsReach::Them,
         };
         assert_eq!(parse("record -e a,b").unwrap(), [option("a,b", &[])]);
         assert_eq!(
@@ -100,5 +127,28 @@ mod tests {
         );
         assert!(parse("record --filter x -e a").is_err());
         assert!(parse("record --exclude-perf -e a").is_err());
+    }
+
+    #[test]
+    fn cgroups_are_of_the_events_before_them() {
+        #[derive(Parser)]
+        struct WithCgroups {
+            #[command(flatten)]
+            events: EventOptions,
+            #[command(flatten)]
+            _target: super::super::target::TargetArgs,
+        }
+        let reached = |line: &str| -> Vec<bool> {
+            let line = WithCgroups::parse_from(line.split(' '));
+            line.events.0.iter().map(|option| option.reach == CgroupsReach::Them).collect()
+        };
+        assert_eq!(reached("record -e a -G x -e b"), [true, false]);
+        assert_eq!(reached("record -e a -e b -G x,y"), [true, true]);
+        assert_eq!(
+            reached("record -e a -G x -e b --cgroup y -e c -e d"),
+            [true, true, false, false]
+        );
+        assert_eq!(reached("record -G x -e a -e b"), [true, true]);
+        assert_eq!(reached("record -a -e a --container x -e b"), [true, true]);
     }
 }

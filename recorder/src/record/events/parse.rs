@@ -9,7 +9,8 @@ use super::modifiers::is_modifier;
 use super::terms::Term;
 use super::unit::Unit;
 use super::{EventCode, EventSpec, breakpoint, cache, group, probe, tracepoint};
-use crate::record::event_options::EventOption;
+use crate::record::cgroup::Place;
+use crate::record::event_options::{CgroupsReach, EventOption};
 use crate::record::probed_files::ProbedFiles;
 
 /// What an event is that perf has and perftab has not.
@@ -65,6 +66,9 @@ impl EventNames<'_> {
             let mut events = self.parse_list(&option.events)?;
             for event in &mut events {
                 event.filter_by(&option.filters)?;
+                if option.reach == CgroupsReach::OthersAlone {
+                    event.places = vec![Place::WholeSystem];
+                }
             }
             all.extend(events);
         }
@@ -450,7 +454,8 @@ mod tests {
 
         let filtered = |events: &str, filters: &[&str]| {
             let filters = filters.iter().map(|filter| (*filter).to_owned()).collect();
-            let option = EventOption { events: events.to_owned(), filters };
+            let option =
+                EventOption { events: events.to_owned(), filters, reach: CgroupsReach::Them };
             let events = names(&root).parse_options(&[option])?;
             Ok::<_, Error>(events.into_iter().map(|event| event.filter).collect::<Vec<_>>())
         };

@@ -252,14 +252,22 @@ fn with_as_many_cgroups_as_events_each_event_has_its_own() {
         assert_eq!(rows, [["100.00%", &count.to_string(), program]], "{report}");
     }
 
-    // An empty name is that of the whole system.
+    // An empty name is that of the whole system. So is none, for an event that stands behind.
     let first = format!("{web},");
-    let counts = scene.counts(&["-e", "cpu-clock,task-clock", "-G", &first]);
-    let of_web: Vec<_> =
-        keys(&counts).into_iter().filter(|(_, event)| *event == "cpu-clock").collect();
-    assert_eq!(of_web, [("web", "cpu-clock")]);
-    for program in ["beside", "db", "web"] {
-        assert!(counts.contains_key(&(program.to_owned(), "task-clock".to_owned())), "{counts:?}");
+    for options in [
+        &["-e", "cpu-clock,task-clock", "-G", &first][..],
+        &["-e", "cpu-clock", "-G", web, "-e", "task-clock"],
+    ] {
+        let counts = scene.counts(options);
+        let of_web: Vec<_> =
+            keys(&counts).into_iter().filter(|(_, event)| *event == "cpu-clock").collect();
+        assert_eq!(of_web, [("web", "cpu-clock")]);
+        for program in ["beside", "db", "web"] {
+            assert!(
+                counts.contains_key(&(program.to_owned(), "task-clock".to_owned())),
+                "{counts:?}"
+            );
+        }
     }
     let refused = scene.recorder.run(&["-e", "cpu-clock", "-G", &first, "--", "true"]);
     refused.failed_with(2, &["an empty name", "2 names and 1 event"]);
