@@ -11,7 +11,7 @@ use object::elf;
 use perftab_dsos::{ContentHash, Identity};
 use perftab_perfdata::decode::{ByteSource, ReadError};
 use perftab_perfdata::format::BuildId;
-use perftab_perfdata::format::elf_note::{Endian, build_id_in_notes};
+use perftab_perfdata::format::elf_note::{Endian, build_id_in_notes, content_in_notes};
 use perftab_perfdata::format::package_note::{PackageNote, package_in_notes};
 
 use super::code_table::CodeTable;
@@ -110,8 +110,13 @@ impl Image {
             Ok(elf) => {
                 let identity = match gnu_build_id(&elf, &*source) {
                     Some(id) => FoundIdentity::Gnu(Some(id)),
-                    None if source.len() > content_identity::MAX_LENGTH => FoundIdentity::Gnu(None),
-                    None => FoundIdentity::Content(OnceLock::new()),
+                    None => match in_notes(&elf, &*source, content_in_notes) {
+                        Some(of_whole) => FoundIdentity::Content(OnceLock::from(Some(of_whole))),
+                        None if source.len() > content_identity::MAX_LENGTH => {
+                            FoundIdentity::Gnu(None)
+                        }
+                        None => FoundIdentity::Content(OnceLock::new()),
+                    },
                 };
                 (Content::Elf(elf), identity)
             }
@@ -173,7 +178,8 @@ impl Image {
         &self.name
     }
 
-    /// The GNU build-id found in an ELF file's notes, or else the hash of its content. `None`:
+    /// The GNU build-id found in an ELF file's notes, or else the hash of its content, or of that of the whole if it says that
+    /// it is a part of it. `None`:
     /// nothing in the file says what it is of, so it never matches (what a process says of its
     /// code, a copy of kallsyms without a stamp). The first time, a hash takes as long as reading all of the file.
     pub fn identity(&self) -> Option<Identity> {

@@ -70,8 +70,9 @@ impl Session {
             self.part = self.recall(&path, plan)?;
         }
         self.write_late_losses();
-        let finish = |identifier: Identifier| identifier.finish(Instant::now() + BUDGET);
-        let identified = self.identifier.take().map(finish).unwrap_or_default();
+        let mut identifier = self.identifier.take();
+        let finish = |identifier: &mut Identifier| identifier.finish(Instant::now() + BUDGET);
+        let identified = identifier.as_mut().map(finish).unwrap_or_default();
         let changed = match self.build_ids {
             BuildIdTable::Written => changed_since(self.clock.read_at(), &self.part.tally),
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => BTreeSet::new(),
@@ -79,8 +80,18 @@ impl Session {
         let code = self.code_of_processes();
         let of_code = code.sum();
         let end = self.file_end(&identified, RecorderState::Ended, code);
-        let Self { part, kernel, counters, parts, lost_before, is_quiet, embed, unwinder, .. } =
-            self;
+        let Self {
+            part,
+            kernel,
+            counters,
+            parts,
+            lost_before,
+            is_quiet,
+            embed,
+            unwinder,
+            embedding,
+            ..
+        } = self;
         let fared = unwinder.map(|unwinder| unwinder.fared());
         let skipped = fared.map_or(0, |fared| fared.skipped);
         let Part { to, tally, failure, .. } = part;
@@ -91,14 +102,20 @@ impl Session {
             true => embed::parts_of_files(&embed),
             false => Vec::new(),
         };
-        let added = match hit_files.is_empty() {
+        let mut added = match hit_files.is_empty() {
             true => Added::default(),
             // Without them it is as whole as any other recording.
-            false => hit_files::add(&path, &hit_files).unwrap_or_else(|error| {
-                output::failure(&error);
-                Added::default()
-            }),
+            false => {
+                let open = identifier.as_ref().map(Identifier::files).unwrap_or_default();
+                hit_files::add(&path, &hit_files, &open).unwrap_or_else(|error| {
+                    output::failure(&error);
+                    Added::default()
+                })
+            }
         };
+        if let Some(embedding) = embedding {
+            added.left_out += embedding.finish();
+        }
         size += added.growth;
         if let Some(mut parts) = parts {
             parts.remove_oldest();

@@ -18,6 +18,7 @@ use perftab_perfdata::format::write;
 use perftab_perfdata::format::write::SampleIdTrailer;
 
 use super::clock::Clock;
+use super::identify::BUDGET;
 use super::options::Plan;
 use super::part::{Destination, Memory, Part};
 use super::session::Session;
@@ -139,6 +140,11 @@ impl Session {
         let mut samples = since(&samples, begun, self.counters.sample_type(), self.trailer);
         write::finished_round(&mut samples);
         part.take(&mut samples);
+        if let Some(identifier) = &mut self.identifier {
+            identifier.add(part.tally.take_new_files_without_id());
+            // What comes meanwhile stays in the rings.
+            identifier.wait(Instant::now() + BUDGET);
+        }
         Ok(part)
     }
 

@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use perftab_core::{ContentHash, content_hash};
+use perftab_core::{ContentHash, Identity, content_hash};
 use perftab_perfdata::decode::{ByteSource, ReadError};
 use perftab_perfdata::format::build_id::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
@@ -60,6 +60,9 @@ pub struct Identified {
     /// Paths of files that could not be read in time.
     pub too_large: BTreeSet<Vec<u8>>,
 }
+
+/// Open files by what they are. That of a program that was removed is nowhere else once it has ended.
+pub type IdentifiedFiles = BTreeMap<Identity, File>;
 
 /// A path and the inode it led to, whose generation is left out: it is known of some mappings only.
 type Key = (Vec<u8>, InodeKey);
@@ -152,6 +155,15 @@ impl Identifier {
         }
     }
 
+    /// Waits for what is still to be read, at most until then.
+    pub fn wait(&mut self, end: Instant) {
+        while self.unanswered > 0 {
+            let left = end.saturating_duration_since(Instant::now());
+            let Ok(answer) = self.answers.recv_timeout(left) else { break };
+            self.take(answer);
+        }
+    }
+
     /// What is known so far, without what was written to since it was read.
     pub fn so_far(&mut self) -> Identified {
         self.files.values_mut().for_each(KnownFile::look_again);
@@ -177,14 +189,25 @@ impl Identifier {
         identified
     }
 
+    /// The files that were identified so far, whatever became of their names.
+    pub fn files(&self) -> IdentifiedFiles {
+        let mut files = IdentifiedFiles::new();
+        for known in self.files.values() {
+            let Some(FoundFile { file, .. }) = &known.file else { continue };
+            let identity = match known.look {
+                Look::Is(FileIdentity::Gnu(id)) => Identity::Gnu(id),
+                Look::Is(FileIdentity::Content(hash)) => Identity::Content(ContentHash(hash)),
+                Look::Waiting | Look::Written | Look::Gone => continue,
+            };
+            files.extend(file.try_clone().ok().map(|file| (identity, file)));
+        }
+        files
+    }
+
     /// Waits for what is still to be read, at most until `end`, and leaves out what was written to
     /// since it was read.
-    pub fn finish(mut self, end: Instant) -> Identified {
-        while self.unanswered > 0 {
-            let left = end.saturating_duration_since(Instant::now());
-            let Ok(answer) = self.answers.recv_timeout(left) else { break };
-            self.take(answer);
-        }
+    pub fn finish(&mut self, end: Instant) -> Identified {
+        self.wait(end);
         self.out_of_time.store(true, Ordering::Relaxed);
         let waiting = self.files.iter().filter(|(_, file)| file.look == Look::Waiting);
         let too_large = waiting.map(|((path, _), _)| path.clone()).collect();
@@ -249,11 +272,13 @@ fn look_at(file: &File, before: &Metadata, mapped: SystemTime, stop: &Arc<Atomic
 }
 
 /// What to say of a file that changed after it was mapped; `None` if it did not. Permissions and
-/// links are no content, but they change the only time that nobody can set.
+/// links are no content, but they change the only time that nobody can set. That its last name was removed does, too, and
+/// says nothing of its content.
 pub(super) fn was_written(metadata: &Metadata, mapped: SystemTime) -> Option<Look> {
     let is_content = is_after(metadata.modified().ok(), mapped);
     let look = if is_content { Look::Written } else { Look::Gone };
-    is_after(Some(changed(metadata)), mapped).then_some(look)
+    let has_name = metadata.nlink() > 0;
+    (is_content || has_name && is_after(Some(changed(metadata)), mapped)).then_some(look)
 }
 
 fn is_after(time: Option<SystemTime>, mapped: SystemTime) -> bool {

@@ -17,6 +17,7 @@ use anyhow::{Context, Result};
 use perftab_perfdata::format::perftab_section::RecorderState;
 use perftab_perfdata::text::stamp;
 
+use super::embed::{self, Embedding};
 use super::identify::Identifier;
 use super::options::Plan;
 use super::output_options::{Rotation, SwitchAt};
@@ -195,14 +196,18 @@ impl Session {
         // On a disk that is full, what is written at present will say so, too.
         let finished = failure.map_or(Ok(()), |error| Err(error.into())).and(to.finish(end));
         match finished.with_context(|| name.display().to_string()) {
-            Ok((size, _)) if !self.is_quiet => notice(format_args!(
-                "{}, {} lost, {} in {}",
-                output::counted(tally.samples, "sample", "samples"),
-                if lost == 0 { "none".to_owned() } else { output::grouped(lost) },
-                output::size(size),
-                name.display()
-            )),
-            Ok(_) => {}
+            Ok((size, _)) => {
+                if !self.is_quiet {
+                    notice(format_args!(
+                        "{}, {} lost, {} in {}",
+                        output::counted(tally.samples, "sample", "samples"),
+                        if lost == 0 { "none".to_owned() } else { output::grouped(lost) },
+                        output::size(size),
+                        name.display()
+                    ));
+                }
+                self.embed_in(&name);
+            }
             Err(error) => output::failure(&error),
         }
         if let Some(parts) = &mut self.parts {
@@ -210,5 +215,15 @@ impl Session {
             parts.add(name);
             parts.remove_oldest();
         }
+    }
+
+    /// Has parts of the files that samples hit added to a file that is complete, if it is wanted.
+    fn embed_in(&mut self, name: &Path) {
+        let asked = embed::parts_of_files(&self.embed);
+        if asked.is_empty() {
+            return;
+        }
+        let open = self.identifier.as_ref().map(Identifier::files).unwrap_or_default();
+        self.embedding.get_or_insert_with(|| Embedding::start(asked)).add(name, open);
     }
 }

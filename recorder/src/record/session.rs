@@ -15,7 +15,7 @@ use super::clock::Clock;
 use super::command::StoppedCommand;
 use super::control::{Control, Request};
 use super::counters::Counters;
-use super::embed::{EmbedKind, ProcessCode};
+use super::embed::{EmbedKind, Embedding, ProcessCode};
 use super::events;
 use super::finish::stream_head;
 use super::flight::Flight;
@@ -133,6 +133,8 @@ pub struct Session {
     live: Option<LiveLine>,
     /// `None` if stacks are left to readers.
     pub(super) unwinder: Option<Unwinder>,
+    /// Adds parts of files to what is complete, once there is any of it.
+    pub(super) embedding: Option<Embedding>,
     /// Of which copies are cut to what is there as they leave their rings.
     stack_samples: Option<StackSamples>,
     pub(super) buffer: Vec<u8>,
@@ -224,6 +226,7 @@ impl Session {
             live,
             unwinder,
             stack_samples,
+            embedding: None,
             buffer: Vec::new(),
         })
     }

@@ -11,8 +11,12 @@
 
 use super::build_id::BuildId;
 use crate::decode::ByteSource;
+use crate::identity::ContentHash;
 
 const NT_GNU_BUILD_ID: u32 = 3;
+/// Of a part of a file without a build-id: the [`ContentHash`] of the whole, which nobody can tell of the part.
+const NT_PERFTAB_CONTENT: u32 = 1;
+const PERFTAB: &[u8] = b"perftab\0";
 const PT_NOTE: u32 = 4;
 /// `PN_XNUM`, the most program headers that the header can count, is far above any real file.
 const PROGRAM_HEADERS_MAX: u64 = 1024;
@@ -46,6 +50,22 @@ impl Endian {
 /// The build-id among `notes`, wherever it stands.
 pub fn build_id_in_notes(notes: &[u8], endian: Endian) -> Option<BuildId> {
     BuildId::new(find_note(notes, endian, NT_GNU_BUILD_ID, b"GNU\0")?)
+}
+
+/// What a part of a file says of the whole.
+pub fn content_in_notes(notes: &[u8], endian: Endian) -> Option<ContentHash> {
+    let hash = find_note(notes, endian, NT_PERFTAB_CONTENT, PERFTAB)?;
+    hash.try_into().ok().map(ContentHash)
+}
+
+/// The note that says so.
+pub fn content_note(hash: ContentHash, endian: Endian) -> Vec<u8> {
+    let word = |value: usize| match endian {
+        Endian::Little => (value as u32).to_le_bytes(),
+        Endian::Big => (value as u32).to_be_bytes(),
+    };
+    let header = [PERFTAB.len(), hash.0.len(), NT_PERFTAB_CONTENT as usize].map(word);
+    [header.as_flattened(), PERFTAB, &hash.0].concat()
 }
 
 /// What the first note of this type and owner holds.
@@ -196,6 +216,20 @@ mod tests {
         notes.extend_from_slice(&note(b"GNU\0", 5, b"property"));
         assert_eq!(build_id_in_notes(&notes, Endian::Little), BuildId::new(&[0xab; 20]));
         assert_eq!(id_of(&elf64(&notes)), BuildId::new(&[0xab; 20]));
+    }
+
+    #[test]
+    fn a_part_says_what_the_whole_is() {
+        let hash = ContentHash([0x5a; 16]);
+        for endian in [Endian::Little, Endian::Big] {
+            let said = content_note(hash, endian);
+            assert_eq!(content_in_notes(&said, endian), Some(hash));
+            assert_eq!(build_id_in_notes(&said, endian), None);
+        }
+        let little = note(b"perftab\0", 1, &[0x5a; 16]);
+        assert_eq!(content_note(hash, Endian::Little), little);
+        assert_eq!(content_in_notes(&note(b"perftab\0", 1, &[0x5a; 20]), Endian::Little), None);
+        assert_eq!(content_in_notes(&note(b"GNU\0", 1, &[0x5a; 16]), Endian::Little), None);
     }
 
     #[test]

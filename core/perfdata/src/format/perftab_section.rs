@@ -65,7 +65,8 @@
 //!
 //! Kind 7 are files that a reader treats as if somebody had given them beside the recording: their build-ids decide. One is
 //! the jitdump of a process, with the pid in its header as recorded; or a part of an ELF file, which has the headers of the
-//! whole, so that sections that are left out are of type NOBITS, as in a debug file.
+//! whole, so that sections that are left out are of type NOBITS, as in a debug file. If the file has no build-id, a last section
+//! without a name is a note with the owner `perftab` and type 1: `u8[16]`, the content hash of the whole.
 //!
 //! An entry of kind 4 says that the recorder had not ended when this was written: it was killed.
 //!

@@ -170,7 +170,7 @@ fn identify_by_inode(dsos: &mut Dsos, files: &Map<MappedFrom, Identity>) {
     }
     let without: Vec<DsoId> = dsos
         .iter()
-        .filter(|(_, dso)| dso.identity.is_none() && dso.kind == DsoKind::User && !dso.is_deleted)
+        .filter(|(_, dso)| dso.identity.is_none() && dso.kind == DsoKind::User)
         .map(|(id, _)| id)
         .collect();
     for id in without {

@@ -1,7 +1,8 @@
 //! Parts of an ELF file, as an ELF file of its own.
 //!
 //! It is what `eu-strip -f` makes of a debug file: all headers are those of the whole, and sections that are left out have
-//! the type NOBITS. So a reader finds its build-id, and where its code was mapped, as in the whole.
+//! the type NOBITS. So a reader finds its build-id, and where its code was mapped, as in the whole. If it has none, a last
+//! section says what the content hash of the whole is.
 
 use std::fs::File;
 
@@ -9,7 +10,9 @@ use object::elf::{self, FileHeader32, FileHeader64, SectionHeader32, SectionHead
 use object::pod::{Pod, bytes_of, bytes_of_slice};
 use object::read::elf::{FileHeader, SectionHeader};
 use object::read::{ReadCache, ReadRef};
-use object::{Endianness, U32, U64};
+use object::{Endianness, U16, U32, U64};
+use perftab_perfdata::format::elf_note::{Endian, content_note};
+use perftab_perfdata::identity::ContentHash;
 
 /// A group of sections that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,20 +59,25 @@ pub enum Parts {
 }
 
 impl WholeElf {
-    /// A file with these parts alone, of at most so many bytes.
-    pub fn parts(&self, kept: &[ElfPart], most: usize) -> Parts {
+    /// A file with these parts alone, of at most so many bytes; `hash` is that of all of it if it has no build-id.
+    pub fn parts(&self, kept: &[ElfPart], hash: Option<ContentHash>, most: usize) -> Parts {
         let parts = match self {
-            Self::File(file) => of_any_class(&ReadCache::new(file), kept, most),
-            Self::Memory(bytes) => of_any_class(&bytes[..], kept, most),
+            Self::File(file) => of_any_class(&ReadCache::new(file), kept, hash, most),
+            Self::Memory(bytes) => of_any_class(&bytes[..], kept, hash, most),
         };
         parts.unwrap_or(Parts::None)
     }
 }
 
-fn of_any_class<'data>(data: impl ReadRef<'data>, kept: &[ElfPart], most: usize) -> Option<Parts> {
+fn of_any_class<'data>(
+    data: impl ReadRef<'data>,
+    kept: &[ElfPart],
+    hash: Option<ContentHash>,
+    most: usize,
+) -> Option<Parts> {
     match FileHeader64::<Endianness>::parse(data) {
-        Ok(header) => of(header, data, kept, most),
-        Err(_) => of(FileHeader32::<Endianness>::parse(data).ok()?, data, kept, most),
+        Ok(header) => of(header, data, kept, hash, most),
+        Err(_) => of(FileHeader32::<Endianness>::parse(data).ok()?, data, kept, hash, most),
     }
 }
 
@@ -77,6 +85,7 @@ fn of<'data, H: Class, R: ReadRef<'data>>(
     header: &'data H,
     data: R,
     kept: &[ElfPart],
+    hash: Option<ContentHash>,
     most: usize,
 ) -> Option<Parts> {
     let endian = header.endian().ok()?;
@@ -116,16 +125,40 @@ fn of<'data, H: Class, R: ReadRef<'data>>(
         });
     }
     out.resize(out.len().next_multiple_of(ALIGNMENT), 0);
-    let header = header.with_tables(endian, segments_at, out.len());
+    if let Some(hash) = hash {
+        let note = content_note(hash, byte_order(endian));
+        let null = *headers.first()?;
+        headers.push(H::note(&null, endian, out.len(), note.len()));
+        out.extend_from_slice(&note);
+        out.resize(out.len().next_multiple_of(ALIGNMENT), 0);
+    }
+    // Of more sections the first has their number.
+    let count = u16::try_from(headers.len()).ok().filter(|count| *count < elf::SHN_LORESERVE)?;
+    let header = header.with_tables(endian, segments_at, out.len(), count);
     out[..segments_at].copy_from_slice(bytes_of(&header));
     out.extend_from_slice(bytes_of_slice(&headers));
     Some(if out.len() <= most { Parts::Are(out) } else { Parts::TooLarge })
 }
 
+fn byte_order(endian: Endianness) -> Endian {
+    match endian {
+        Endianness::Little => Endian::Little,
+        Endianness::Big => Endian::Big,
+    }
+}
+
 /// What is changed in headers, of files of 32 and of 64 bits.
 trait Class: FileHeader<Endian = Endianness, SectionHeader: Pod> + Pod {
-    /// The same with its tables at these offsets.
-    fn with_tables(&self, endian: Endianness, segments: usize, sections: usize) -> Self;
+    /// The same with its tables at these offsets, and so many sections.
+    fn with_tables(&self, endian: Endianness, segments: usize, sections: usize, count: u16)
+    -> Self;
+    /// A section of notes, without a name; the first of all files is zero.
+    fn note(
+        null: &Self::SectionHeader,
+        endian: Endianness,
+        at: usize,
+        size: usize,
+    ) -> Self::SectionHeader;
     /// A section whose bytes are somewhere else.
     fn placed(section: &Self::SectionHeader, endian: Endianness, at: usize) -> Self::SectionHeader;
     /// A section whose bytes are left out.
@@ -133,9 +166,35 @@ trait Class: FileHeader<Endian = Endianness, SectionHeader: Pod> + Pod {
 }
 
 impl Class for FileHeader64<Endianness> {
-    fn with_tables(&self, endian: Endianness, segments: usize, sections: usize) -> Self {
+    fn with_tables(
+        &self,
+        endian: Endianness,
+        segments: usize,
+        sections: usize,
+        count: u16,
+    ) -> Self {
         let at = |offset: usize| U64::new(endian, offset as u64);
-        Self { e_phoff: at(segments), e_shoff: at(sections), ..*self }
+        Self {
+            e_phoff: at(segments),
+            e_shoff: at(sections),
+            e_shnum: U16::new(endian, count),
+            ..*self
+        }
+    }
+
+    fn note(
+        null: &Self::SectionHeader,
+        endian: Endianness,
+        at: usize,
+        size: usize,
+    ) -> Self::SectionHeader {
+        SectionHeader64 {
+            sh_type: U32::new(endian, elf::SHT_NOTE),
+            sh_offset: U64::new(endian, at as u64),
+            sh_size: U64::new(endian, size as u64),
+            sh_addralign: U64::new(endian, 4),
+            ..*null
+        }
     }
 
     fn placed(section: &Self::SectionHeader, endian: Endianness, at: usize) -> Self::SectionHeader {
@@ -148,10 +207,36 @@ impl Class for FileHeader64<Endianness> {
 }
 
 impl Class for FileHeader32<Endianness> {
-    fn with_tables(&self, endian: Endianness, segments: usize, sections: usize) -> Self {
+    fn with_tables(
+        &self,
+        endian: Endianness,
+        segments: usize,
+        sections: usize,
+        count: u16,
+    ) -> Self {
         // No part is longer than a file of 32 bits may be.
         let at = |offset: usize| U32::new(endian, offset as u32);
-        Self { e_phoff: at(segments), e_shoff: at(sections), ..*self }
+        Self {
+            e_phoff: at(segments),
+            e_shoff: at(sections),
+            e_shnum: U16::new(endian, count),
+            ..*self
+        }
+    }
+
+    fn note(
+        null: &Self::SectionHeader,
+        endian: Endianness,
+        at: usize,
+        size: usize,
+    ) -> Self::SectionHeader {
+        SectionHeader32 {
+            sh_type: U32::new(endian, elf::SHT_NOTE),
+            sh_offset: U32::new(endian, at as u32),
+            sh_size: U32::new(endian, size as u32),
+            sh_addralign: U32::new(endian, 4),
+            ..*null
+        }
     }
 
     fn placed(section: &Self::SectionHeader, endian: Endianness, at: usize) -> Self::SectionHeader {
@@ -170,16 +255,16 @@ mod tests {
     #[test]
     fn what_is_too_large_is_told_from_what_is_not_there() {
         let this = || WholeElf::File(File::open(std::env::current_exe().unwrap()).unwrap());
-        let Parts::Are(unwind) = this().parts(&[ElfPart::Unwind], usize::MAX) else {
+        let Parts::Are(unwind) = this().parts(&[ElfPart::Unwind], None, usize::MAX) else {
             panic!("this program has unwind tables");
         };
-        assert_eq!(this().parts(&[ElfPart::Unwind], unwind.len() - 1), Parts::TooLarge);
-        assert_eq!(this().parts(&[ElfPart::Unwind], 100), Parts::TooLarge);
+        assert_eq!(this().parts(&[ElfPart::Unwind], None, unwind.len() - 1), Parts::TooLarge);
+        assert_eq!(this().parts(&[ElfPart::Unwind], None, 100), Parts::TooLarge);
         let of_unwind = WholeElf::Memory(unwind.clone());
-        assert_eq!(of_unwind.parts(&[ElfPart::Unwind], unwind.len()), Parts::Are(unwind));
-        assert_eq!(of_unwind.parts(&[ElfPart::Symbols], usize::MAX), Parts::None);
-        assert_eq!(of_unwind.parts(&[ElfPart::Symbols], 0), Parts::None);
+        assert_eq!(of_unwind.parts(&[ElfPart::Unwind], None, unwind.len()), Parts::Are(unwind));
+        assert_eq!(of_unwind.parts(&[ElfPart::Symbols], None, usize::MAX), Parts::None);
+        assert_eq!(of_unwind.parts(&[ElfPart::Symbols], None, 0), Parts::None);
         let text = WholeElf::Memory(b"no ELF file".to_vec());
-        assert_eq!(text.parts(&[ElfPart::Unwind], 0), Parts::None);
+        assert_eq!(text.parts(&[ElfPart::Unwind], None, 0), Parts::None);
     }
 }

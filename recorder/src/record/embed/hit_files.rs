@@ -8,10 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use perftab_core::DsoKind;
 use perftab_core::session::{Session, WantedDso};
+use perftab_core::{DsoKind, Identity};
 use perftab_perfdata::decode::SliceSource;
-use perftab_perfdata::format::BuildId;
 use perftab_perfdata::format::footer::Footer;
 use perftab_perfdata::format::perftab_section::{self, EmbeddedFile, PerftabSection};
 use rustix::fs::{FallocateFlags, OFlags};
@@ -20,6 +19,7 @@ use super::elf_parts::{ElfPart, Parts, WholeElf};
 use crate::images::candidates::{Candidates, SoughtDso};
 use crate::images::local::{self, Holding, Places};
 use crate::late_ids::ThisMachine;
+use crate::record::identify::IdentifiedFiles;
 use crate::record::own_vdso;
 use crate::recording::Recording;
 
@@ -39,11 +39,12 @@ pub struct Added {
     pub left_out: usize,
 }
 
-/// Adds these parts of the files that the samples of a recording hit, most samples first.
-pub fn add(path: &Path, asked: &[ElfPart]) -> Result<Added> {
+/// Adds these parts of the files that the samples of a recording hit, most samples first; `open` are those that were
+/// identified while it was recorded.
+pub fn add(path: &Path, asked: &[ElfPart], open: &IdentifiedFiles) -> Result<Added> {
     let recording = Recording::open(path)?;
     let mut session = recording.read(ThisMachine::Asked)?;
-    let mut gathered = Gathered::new(&session, asked);
+    let mut gathered = Gathered::new(&session, asked, open);
     loop {
         gathered.take_new(&mut session);
         // Stacks that were copied lead to other files.
@@ -61,38 +62,42 @@ pub fn add(path: &Path, asked: &[ElfPart]) -> Result<Added> {
 /// Parts that were found so far.
 struct Gathered<'a> {
     asked: &'a [ElfPart],
+    open: &'a IdentifiedFiles,
     machine: Candidates,
-    seen: HashSet<BuildId>,
+    seen: HashSet<Identity>,
     files: Vec<EmbeddedFile>,
     added: Added,
 }
 
 impl<'a> Gathered<'a> {
-    fn new(session: &Session, asked: &'a [ElfPart]) -> Self {
+    fn new(session: &Session, asked: &'a [ElfPart], open: &'a IdentifiedFiles) -> Self {
         let profile = session.profile();
         let pids = profile.threads.processes.iter().map(|process| process.pid).collect();
         let places = Places::of_this_machine(None);
         let machine = Candidates::new(places, profile.host.os_release.as_deref(), pids);
         let (seen, files) = (HashSet::new(), Vec::new());
-        Self { asked, machine, seen, files, added: Added::default() }
+        Self { asked, open, machine, seen, files, added: Added::default() }
     }
 
     fn take_new(&mut self, session: &mut Session) {
         for wanted in session.wanted() {
-            let is_of_process = matches!(wanted.kind, DsoKind::User | DsoKind::Vdso);
-            let Some(id) = wanted.build_id.filter(|_| is_of_process) else { continue };
-            if self.seen.insert(id)
-                && let Some(file) = self.find(&wanted, id, session)
+            if matches!(wanted.kind, DsoKind::User | DsoKind::Vdso)
+                && self.seen.insert(wanted.identity)
+                && let Some(file) = self.find(&wanted, session)
             {
                 self.take(&wanted, &file, session);
             }
         }
     }
 
-    fn find(&mut self, wanted: &WantedDso, id: BuildId, session: &Session) -> Option<WholeElf> {
+    fn find(&mut self, wanted: &WantedDso, session: &Session) -> Option<WholeElf> {
         if wanted.kind == DsoKind::Vdso {
             return own_vdso().map(WholeElf::Memory);
         }
+        if let Some(file) = self.open.get(&wanted.identity) {
+            return file.try_clone().ok().map(WholeElf::File);
+        }
+        let id = wanted.build_id?;
         let listed_as = session.profile().dsos.get(wanted.dso).listed_as.as_deref();
         let sought = SoughtDso { kind: wanted.kind, path: &wanted.path, listed_as, ids: vec![id] };
         let found = local::open_matching(self.machine.executables(&sought), id, Holding::Code);
@@ -100,11 +105,16 @@ impl<'a> Gathered<'a> {
     }
 
     fn take(&mut self, wanted: &WantedDso, file: &WholeElf, session: &mut Session) {
-        let asked: Vec<ElfPart> =
-            self.asked.iter().copied().filter(|part| is_embedded(*part, &wanted.path)).collect();
+        // Servers know files by their build-ids alone.
+        let of_content = match wanted.identity {
+            Identity::Content(hash) => Some(hash),
+            Identity::Gnu(_) => None,
+        };
+        let is_asked = |part: &ElfPart| of_content.is_some() || is_embedded(*part, &wanted.path);
+        let asked: Vec<ElfPart> = self.asked.iter().copied().filter(is_asked).collect();
         let left = MAX_SIZE - self.added.size;
         let mut embedded = None;
-        match file.parts(&asked, left) {
+        match file.parts(&asked, of_content, left) {
             Parts::Are(bytes) => {
                 self.added.files += 1;
                 self.added.size += bytes.len();
@@ -116,10 +126,11 @@ impl<'a> Gathered<'a> {
             Parts::TooLarge => self.added.left_out += 1,
         }
         // Stacks go on through files of which no more than symbols are wanted, and through those that are left out.
-        let rules = embedded.or_else(|| match file.parts(&[ElfPart::Unwind], MAX_SIZE) {
-            Parts::Are(bytes) => Some(bytes.into()),
-            Parts::None | Parts::TooLarge => None,
-        });
+        let rules =
+            embedded.or_else(|| match file.parts(&[ElfPart::Unwind], of_content, MAX_SIZE) {
+                Parts::Are(bytes) => Some(bytes.into()),
+                Parts::None | Parts::TooLarge => None,
+            });
         if let Some(rules) = rules {
             drop(session.admit(&wanted.path, Box::new(SliceSource::new(rules))));
         }

@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;
 use serde_json::Value;
 
-use crate::record::recorder::{Recorder, busy, is_installed, is_root};
+use crate::record::parts::parts;
+use crate::record::recorder::{
+    Recorder, RunningProcess, busy, busy_without_id, data_size, is_installed, is_root, wait_for,
+};
 
 /// Its callers are known by unwind tables alone.
 const PROGRAM: &str = "
@@ -83,9 +87,50 @@ fn parts_of_files_name_stacks_without_the_files() {
     assert!(inner[0] > main[1] / 2 && main[0] < main[1], "{by_parts:?}");
     // Symbols of the C library are those of its distribution.
     assert_eq!(functions(&recorder, &["--no-local"], "/libc.so"), BTreeMap::new());
-    recorder
-        .run(&["--switch-output", "--embed=unwind", command])
-        .failed_with(2, &["--embed", "leave out -o -"]);
+}
+
+/// It has no build-id, and nothing but the recorder has it once it has ended.
+#[test]
+fn a_program_that_was_removed_is_named_as_long_as_it_runs_and_by_its_parts() {
+    let recorder = Recorder::new();
+    let program = busy_without_id(&recorder.folder);
+    let process = RunningProcess::program(&program, &[]);
+    process.runs_for(1);
+    fs::remove_file(&program).unwrap();
+    let pid = process.pid();
+    let options = ["-e", "cpu-clock:u", "-g", "-p", &pid];
+    let recorded = recorder.run(&[&options[..], &["--duration", "500ms"]].concat());
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let by_process = |options: &[&str]| functions(&recorder, options, "/without_id");
+    assert!(by_process(&[]).contains_key("user_work"), "{}", recorded.said);
+    assert_eq!(by_process(&["--no-local"]), BTreeMap::new());
+
+    // Whose file is not there yet.
+    let recorder = Recorder::new();
+    let parted = ["--embed=unwind,symbols", "--switch-output"];
+    let recording = recorder.start(&[&options[..], &parted].concat());
+    wait_for("samples", || data_size(&recorder.file) > 10_000);
+    recording.signal("USR2");
+    wait_for("a part", || parts(&recorder).len() == 1);
+    wait_for("samples", || data_size(&recorder.file) > 10_000);
+    recording.signal("INT");
+    let recorded = recording.end();
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let kept = ["--embed=symbols", "--overwrite", "--duration", "500ms"];
+    let flight = recorder.run(&[&options[..], &kept].concat());
+    assert_eq!(flight.exit_code, Some(0), "{}", flight.said);
+    drop(process);
+    let files = parts(&recorder).into_iter().chain([recorder.file.clone()]);
+    let files: Vec<PathBuf> = files.collect();
+    assert_eq!(files.len(), 3, "{files:?}");
+    for file in files {
+        let part = Recorder { folder: TestFolder::new(), file };
+        let named = functions(&part, &["--no-local"], "/without_id");
+        assert!(named.contains_key("user_work"), "{}: {named:?}", part.file.display());
+        if is_installed("a_program_that_was_removed", "perf") {
+            assert!(part.samples_by_peers() > 0);
+        }
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::record::recorder::{
 };
 
 /// What is complete, the oldest first.
-fn parts(recorder: &Recorder) -> Vec<PathBuf> {
+pub fn parts(recorder: &Recorder) -> Vec<PathBuf> {
     let entries = fs::read_dir(&*recorder.folder).unwrap().map(|entry| entry.unwrap().path());
     let is_part = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();
