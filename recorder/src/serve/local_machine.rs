@@ -202,18 +202,16 @@ impl LocalMachine {
         self.companions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The file of this content, if it is still where it ran.
+    /// The file of this content, if it is still where it ran, or a process still runs it.
     fn find_content(&self, hash: ContentHash) -> Option<File> {
         let told = if self.places.is_some() { self.told() } else { Vec::new() };
-        let files = told.iter().flat_map(|recording| &recording.files);
-        let ran = files.filter(|file| file.identity == Identity::Content(hash));
-        let paths = ran.map(|file| Path::new(&file.path)).filter(|path| path.is_absolute());
+        let paths = told.iter().flat_map(|recording| recording.places_of(hash));
         let is_it = |file: &File| identity::of(file) == Some(Identity::Content(hash));
         // A recording may have a thousand spellings of one path, and each file is read whole.
         let mut seen = HashSet::new();
         let mut is_new =
             |file: &File| file.metadata().is_ok_and(|it| seen.insert((it.dev(), it.ino())));
-        let mut files = paths.take(MOST_PATHS).filter_map(local::open_regular);
+        let mut files = paths.take(MOST_PATHS).filter_map(|path| local::open_regular(&path));
         let found = files.find(|file| is_new(file) && is_it(file));
         found.or_else(|| local::open_regular(self.named.of_content(hash)?).filter(is_it))
     }
@@ -301,6 +299,21 @@ impl LocalMachine {
 }
 
 impl ToldRecording {
+    /// Where a file of this content may be.
+    fn places_of(&self, hash: ContentHash) -> Vec<PathBuf> {
+        let Some(machine) = &self.machine else { return Vec::new() };
+        let mut machine = machine.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = self.files.iter().filter(|file| {
+            file.identity == Identity::Content(hash) && Path::new(&file.path).is_absolute()
+        });
+        let executables = files.flat_map(|file| {
+            let listed_as = file.listed_as.as_deref();
+            let path = &file.path;
+            machine.executables(&SoughtDso { kind: file.kind, path, listed_as, ids: Vec::new() })
+        });
+        executables.collect()
+    }
+
     /// A file of a build by where it ran.
     fn open(&self, id: BuildId, holding: Holding) -> Option<Located> {
         let is_of_build = |file: &&RecordedFile| match file.identity {

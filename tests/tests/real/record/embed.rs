@@ -8,7 +8,9 @@ use std::process::Command;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;
-use serde_json::Value;
+use perftab_tests::program::content_hash;
+use perftab_tests::servers::Viewer;
+use serde_json::{Value, json};
 
 use crate::record::parts::parts;
 use crate::record::recorder::{
@@ -96,6 +98,7 @@ fn a_program_that_was_removed_is_named_as_long_as_it_runs_and_by_its_parts() {
     let program = busy_without_id(&recorder.folder);
     let process = RunningProcess::program(&program, &[]);
     process.runs_for(1);
+    let hash = content_hash(&program);
     fs::remove_file(&program).unwrap();
     let pid = process.pid();
     let options = ["-e", "cpu-clock:u", "-g", "-p", &pid];
@@ -104,6 +107,13 @@ fn a_program_that_was_removed_is_named_as_long_as_it_runs_and_by_its_parts() {
     let by_process = |options: &[&str]| functions(&recorder, options, "/without_id");
     assert!(by_process(&[]).contains_key("user_work"), "{}", recorded.said);
     assert_eq!(by_process(&["--no-local"]), BTreeMap::new());
+    // The page is given it as well.
+    let viewer = Viewer::start(&[recorder.file.to_str().unwrap()]);
+    let file = json!({"dso": 0, "kind": "user", "path": program, "identity": {"content": hash}});
+    let process_id: u32 = pid.parse().unwrap();
+    let told = json!({"pids": [process_id], "files": [file]}).to_string();
+    assert_eq!(viewer.post("/profile/0/files", &told).status, 200);
+    assert_eq!(viewer.get(&format!("/local/content/{hash}")).status, 200);
 
     // Whose file is not there yet.
     let recorder = Recorder::new();
