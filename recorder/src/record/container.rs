@@ -93,12 +93,22 @@ fn find(asked: &str, containers: &[Container]) -> Result<PathBuf, String> {
         true => by(&|it| is_prefix && it.id.as_ref().is_some_and(|id| id.starts_with(asked))),
         false => named,
     };
-    match (&meant[..], containers) {
-        ([one], _) => Ok(one.folder.clone()),
-        ([], []) => Err("no cgroup here is one of a container".to_owned()),
-        ([], all) => Err(format!("there is no such container; there are {}", said(all.iter()))),
-        (several, _) => {
-            let which = said(several.iter().copied());
+    // What is left of one that has ended is not meant beside one that runs.
+    let meant = match &meant[..] {
+        [] | [_] => meant,
+        several => match running(several.iter().copied()) {
+            of_them if of_them.is_empty() => meant,
+            of_them => of_them,
+        },
+    };
+    match &meant[..] {
+        [one] => Ok(one.folder.clone()),
+        [] => Err(match &running(containers)[..] {
+            [] => "no cgroup here is one of a container that runs".to_owned(),
+            all => format!("there is no such container; there are {}", said(all)),
+        }),
+        several => {
+            let which = said(several);
             let remedy = match several.iter().all(|it| it.id.is_some()) {
                 true => "give more of the id",
                 false => "give its cgroup with -G",
@@ -109,9 +119,9 @@ fn find(asked: &str, containers: &[Container]) -> Result<PathBuf, String> {
 }
 
 /// Names and ids, as far as there is room.
-fn said<'a>(containers: impl ExactSizeIterator<Item = &'a Container>) -> String {
+fn said(containers: &[&Container]) -> String {
     let more = containers.len().saturating_sub(MOST_SAID);
-    let words = containers.take(MOST_SAID).map(|it| {
+    let words = containers.iter().take(MOST_SAID).map(|it| {
         let id = it.id.as_ref().map(|id| &id[..SHORT]);
         match (it.names.first(), id) {
             (Some(name), Some(id)) => format!("{name} ({id})"),
@@ -122,6 +132,25 @@ fn said<'a>(containers: impl ExactSizeIterator<Item = &'a Container>) -> String 
     let mut words: Vec<String> = words.collect();
     words.extend((more > 0).then(|| counted(more as u64, "more", "more")));
     words.join(", ")
+}
+
+/// Those with processes.
+fn running<'a>(containers: impl IntoIterator<Item = &'a Container>) -> Vec<&'a Container> {
+    containers.into_iter().filter(|it| has_processes(&it.folder)).collect()
+}
+
+/// Whether a process is in a cgroup or below it: the unified hierarchy says so (`Documentation/admin-guide/cgroup-v2.rst`).
+/// One that cannot be read may have some.
+fn has_processes(folder: &Path) -> bool {
+    if let Ok(events) = fs::read_to_string(folder.join("cgroup.events")) {
+        return events.lines().any(|line| line == "populated 1");
+    }
+    let own = fs::read_to_string(folder.join("cgroup.procs"));
+    let below = || fs::read_dir(folder).into_iter().flatten().flatten();
+    own.map_or(true, |pids| !pids.is_empty())
+        || below()
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .any(|entry| has_processes(&entry.path()))
 }
 
 /// All containers below a mount of cgroups, also those within containers.
@@ -326,7 +355,7 @@ mod tests {
             format!("libpod_parent/libpod-{vfs}"),
         ];
         for cgroup in &cgroups {
-            root.write(&format!("cgroups/{cgroup}/cgroup.procs"), b"");
+            root.write(&format!("cgroups/{cgroup}/cgroup.procs"), b"7\n");
         }
         root.write(
             &format!("var/lib/docker/containers/{web}/config.v2.json"),
@@ -387,6 +416,28 @@ mod tests {
         let said = found("none", &root).unwrap_err();
         assert!(said.contains("cart (f00df00df00d)") && said.contains("0a2c0a2c0a2c, "), "{said}");
         assert!(!found("0a1", &root).unwrap_err().contains("may be"), "three digits mean nothing");
+    }
+
+    #[test]
+    fn what_is_left_of_containers_that_have_ended_is_not_listed() {
+        let root = FakeRoot::new("containers-ended");
+        let [ended, unified, runs, inner] = ["0e0d", "0e0e", "0a0b", "0a0c"].map(id);
+        let of = |id: &str, file: &str| format!("cgroups/docker/{id}/{file}");
+        root.write(&of(&ended, "cgroup.procs"), b"");
+        assert!(found("web", &root).unwrap_err().contains("that runs"));
+        root.write(&of(&unified, "cgroup.procs"), b"");
+        root.write(&of(&unified, "cgroup.events"), b"populated 0\nfrozen 0\n");
+        root.write(&of(&runs, "cgroup.events"), b"populated 1\nfrozen 0\n");
+        root.write(&of(&inner, "cgroup.procs"), b"");
+        root.write(&of(&inner, "init.scope/cgroup.procs"), b"7\n");
+        let said = found("web", &root).unwrap_err();
+        assert!(said.ends_with("there are 0a0b0a0b0a0b, 0a0c0a0c0a0c"), "{said}");
+        assert!(found("0a0", &root).is_err() && found("0e0d", &root).is_ok(), "it is named");
+        // One of this name has come since.
+        for (place, processes) in [("lxc.payload.twin", &b""[..]), ("lxc/twin", b"8\n")] {
+            root.write(&format!("cgroups/{place}/cgroup.procs"), processes);
+        }
+        assert_eq!(found("twin", &root).as_deref(), Ok(Path::new("lxc/twin")));
     }
 
     #[test]
