@@ -388,6 +388,9 @@ impl Plan {
         };
         let mut plan = Self::begin(&args.sampling, samples, target, &args.command, online_cpus)?;
         plan.notices.extend(args.target.overridden().or(chosen));
+        if let (OutputPlan::Parts(_, rotation), Some(most)) = (&output, args.to.max_size) {
+            plan.notices.extend(rotation.said_of(most).map(str::to_owned));
+        }
         Ok(Self {
             data: args.data.checked(plan.chains)?,
             off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },

@@ -24,7 +24,7 @@ pub struct OutputArgs {
         value_parser = clap::value_parser!(i32).range(0..=22))]
     compression_level: Option<Option<i32>>,
     /// Stop once the file has so much: 500M, 2G
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "switch_output")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub max_size: Option<u64>,
     /// Go on in another file at SIGUSR2, at 100M, or after 30s, 5m, 1h
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true,
@@ -82,6 +82,20 @@ pub enum SwitchAt {
     Size(u64),
     /// So much time has passed since it began.
     Time(Duration),
+}
+
+impl Rotation {
+    /// What to say of a size that ends a recording once a file has it, as in perf.
+    pub fn said_of(self, max_size: u64) -> Option<&'static str> {
+        let is_reached = match self.at {
+            SwitchAt::Signal | SwitchAt::Time(_) => true,
+            SwitchAt::Size(size) => size > max_size,
+        };
+        (!is_reached).then_some(
+            "--max-size is of each file, as in perf, and --switch-output ends each before: nothing ends the recording by its \
+             size; --switch-max-files bounds what is kept",
+        )
+    }
 }
 
 impl OutputPlan {

@@ -185,4 +185,16 @@ fn a_file_that_must_not_grow_ends_the_recording() {
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     assert_eq!(open_path(&recorder.file).unwrap().info().samples, recorded.samples());
     assert!(data_size(&recorder.file) >= 40 << 10);
+
+    // Of several it is each, as in perf.
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let limits = ["-g", "--max-size=40K", "--switch-output=1h"];
+    let recorded = recorder.run(&[&limits[..], &["--", program.to_str().unwrap()]].concat());
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let [file] = &parts(&recorder)[..] else { panic!("{}", recorded.said) };
+    assert!(data_size(file) >= 40 << 10);
+    let never = ["--max-size=2M", "--switch-output=1M", "--", "true"];
+    let recorded = recorder.run(&never);
+    assert!(recorded.said.contains("nothing ends the recording by its size"), "{}", recorded.said);
 }
