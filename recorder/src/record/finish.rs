@@ -120,7 +120,7 @@ impl Session {
         if let Some(mut parts) = parts {
             parts.remove_oldest();
         }
-        warn_of_replaced(&tally, &changed, &identified);
+        warn_of_replaced(&tally, &changed, &identified, &embed);
         warn(&tally, kernel.as_ref(), lost, &counters);
         if skipped > 0 {
             notice(format_args!(
@@ -363,7 +363,12 @@ impl Session {
 }
 
 /// Files that changed while they were recorded, each once.
-fn warn_of_replaced(tally: &Tally, changed: &BTreeSet<Vec<u8>>, files: &Identified) {
+fn warn_of_replaced(
+    tally: &Tally,
+    changed: &BTreeSet<Vec<u8>>,
+    files: &Identified,
+    embed: &[EmbedKind],
+) {
     let replaced = tally.replaced_files();
     let path = |path: &[u8]| printable(&String::from_utf8_lossy(path)).into_owned();
     for name in &replaced {
@@ -384,15 +389,23 @@ fn warn_of_replaced(tally: &Tally, changed: &BTreeSet<Vec<u8>>, files: &Identifi
         ));
     }
     // Of a whole system there may be many.
-    let unread: Vec<String> = files.too_large.iter().map(|name| path(name)).collect();
-    if let [first, more @ ..] = &unread[..] {
-        let have = output::counted(unread.len() as u64, "file has", "files have");
-        let others = match more.len() {
-            0 => String::new(),
-            others => format!(" and {others} more"),
-        };
+    let some = |names: &BTreeSet<Vec<u8>>| {
+        let first = path(names.first()?);
+        Some(match names.len() - 1 {
+            0 => first,
+            others => format!("{first} and {others} more"),
+        })
+    };
+    let kept = if embed.contains(&EmbedKind::Symbols) { None } else { some(&files.removed) };
+    if let Some(removed) = kept {
         notice(format_args!(
-            "{have} no build-id and could not be read in {} s, so no names: {first}{others}",
+            "removed, without a build-id: {removed}; names are there only as long as it runs, or with --embed symbols"
+        ));
+    }
+    if let Some(unread) = some(&files.too_large) {
+        let have = output::counted(files.too_large.len() as u64, "file has", "files have");
+        notice(format_args!(
+            "{have} no build-id and could not be read in {} s, so no names: {unread}",
             BUDGET.as_secs()
         ));
     }

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +35,8 @@ use crate::late_ids::changed;
 
 /// File times are those of the last tick of the kernel's clock, which may be 100 Hz.
 pub const CLOCK_TICK: Duration = Duration::from_millis(10);
+/// What the kernel writes behind the path of a file whose name is gone.
+const DELETED: &[u8] = b" (deleted)";
 /// For what is still to be read when the recording ends. A core hashes some 400 MB to 2 GB in it.
 pub const BUDGET: Duration = Duration::from_secs(2);
 
@@ -59,6 +61,8 @@ pub struct Identified {
     pub written: BTreeSet<Vec<u8>>,
     /// Paths of files that could not be read in time.
     pub too_large: BTreeSet<Vec<u8>>,
+    /// Former paths of programs and libraries that have no name any more: only processes that run them have them.
+    pub removed: BTreeSet<Vec<u8>>,
 }
 
 /// Open files by what they are. That of a program that was removed is nowhere else once it has ended.
@@ -178,6 +182,10 @@ impl Identifier {
                     if let FileIdentity::Gnu(id) = identity {
                         identified.build_ids.insert((path.clone(), id));
                     }
+                    if file.has_no_name() {
+                        let former = path.strip_suffix(DELETED).unwrap_or(path);
+                        identified.removed.insert(former.to_owned());
+                    }
                     let mapped = |&generation| MappedFile {
                         inode: InodeKey { generation, ..*inode },
                         identity,
@@ -216,6 +224,17 @@ impl Identifier {
 }
 
 impl KnownFile {
+    /// Whether it is a program or library whose last name was removed. Others are memory that a process writes its code into.
+    /// That it can be asked was seen when it was looked at again.
+    fn has_no_name(&self) -> bool {
+        let mut magic = [0; 4];
+        self.file.as_ref().is_some_and(|found| {
+            found.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+                && found.file.read_exact_at(&mut magic, 0).is_ok()
+                && magic == *b"\x7fELF"
+        })
+    }
+
     /// What is identified is so no more once it was written to.
     fn look_again(&mut self) {
         let Some(FoundFile { file, place }) = &self.file else { return };
@@ -345,7 +364,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let names = ["untouched", "overwritten", "moved", "removed"];
         let paths = names.map(|name| folder.join(name));
-        paths.iter().for_each(|path| fs::write(path, "code").unwrap());
+        paths.iter().for_each(|path| fs::write(path, "\x7fELF").unwrap());
         wait_for_the_past(&paths[3]);
         let mut identifier = Identifier::start(Clock::now()).unwrap();
         let file = |path: &PathBuf| FileWithoutId {
@@ -377,6 +396,8 @@ mod tests {
         let found = identifier.so_far();
         assert_eq!(identified(&found), [true, false, false, true]);
         assert_eq!(found.written.len(), 2, "{:?}", found.written);
+        let removed = paths[3].to_str().unwrap().as_bytes().to_vec();
+        assert_eq!(found.removed, BTreeSet::from([removed]));
         assert_eq!(identified(&identifier.finish(Instant::now())), [true, false, false, true]);
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -106,6 +106,8 @@ fn a_program_that_was_removed_is_named_as_long_as_it_runs_and_by_its_parts() {
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     let by_process = |options: &[&str]| functions(&recorder, options, "/without_id");
     assert!(by_process(&[]).contains_key("user_work"), "{}", recorded.said);
+    let said = "/without_id; names are there only as long as it runs";
+    assert!(recorded.said.contains(said), "{}", recorded.said);
     assert_eq!(by_process(&["--no-local"]), BTreeMap::new());
     // The page is given it as well.
     let viewer = Viewer::start(&[recorder.file.to_str().unwrap()]);
@@ -129,6 +131,7 @@ fn a_program_that_was_removed_is_named_as_long_as_it_runs_and_by_its_parts() {
     let kept = ["--embed=symbols", "--overwrite", "--duration", "500ms"];
     let flight = recorder.run(&[&options[..], &kept].concat());
     assert_eq!(flight.exit_code, Some(0), "{}", flight.said);
+    assert!(!flight.said.contains(said), "{}", flight.said);
     drop(process);
     let files = parts(&recorder).into_iter().chain([recorder.file.clone()]);
     let files: Vec<PathBuf> = files.collect();
