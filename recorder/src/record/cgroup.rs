@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use super::event_options::CgroupsStand;
 use super::events::{self, EventSpec, Grouping, Mode};
 use super::sys::Scope;
 use crate::output::counted;
@@ -120,18 +121,18 @@ impl NamedBy {
     }
 }
 
-/// Says of each event where it is recorded: those that stand behind `-G` on the whole system, as in perf. Of others each in
-/// its own place if `-G` names as many as there are events, as in perf, else all in all of them. Returns the places of
+/// Says of each event where it is recorded: those behind `-G` on the whole system, as in perf. Of those before it each in
+/// its own place if it names as many as there are events, as in perf, else all in all of them. Returns the places of
 /// events that have none of their own.
 pub fn settle(
     places: Vec<Place>,
-    named_by: NamedBy,
+    named: (NamedBy, CgroupsStand),
     events: &mut [EventSpec],
     notices: &mut Vec<String>,
 ) -> Result<Vec<Place>> {
     let before = events.iter().take_while(|event| event.places.is_empty()).count();
     let (events, behind) = events.split_at_mut(before);
-    let settled = settle_before(places, named_by, events, notices)?;
+    let settled = settle_before(places, named, events, notices)?;
     if behind.is_empty() {
         return Ok(settled);
     }
@@ -140,21 +141,31 @@ pub fn settle(
         .filter(|event| event.places.is_empty())
         .for_each(|event| event.places.clone_from(&settled));
     notices.push(format!(
-        "on the whole system, as in perf, as it stands behind -G: {}; write -G behind all events for all",
-        behind.iter().map(|event| &event.name[..]).collect::<Vec<_>>().join(", ")
+        "named behind -G, so recorded on the whole system, as in perf: {}; write -G last for all events",
+        few(&behind.iter().map(|event| &event.name[..]).collect::<Vec<_>>())
     ));
     Ok(vec![Place::WholeSystem])
 }
 
 fn settle_before(
     places: Vec<Place>,
-    named_by: NamedBy,
+    (named_by, stand): (NamedBy, CgroupsStand),
     events: &mut [EventSpec],
     notices: &mut Vec<String>,
 ) -> Result<Vec<Place>> {
     let counts = (places.len(), events.len().max(1));
-    let has_each_its_own = named_by == NamedBy::Cgroup && counts.0 == counts.1 && counts.0 > 1;
-    if has_each_its_own {
+    let are_paired = named_by == NamedBy::Cgroup && stand == CgroupsStand::Behind && counts.0 > 1;
+    if are_paired && counts.0 < counts.1 {
+        let left: Vec<&str> = events[counts.0..].iter().map(|event| &event.name[..]).collect();
+        bail!(
+            "-G: {} for {}: perf records {} on the whole system; add a comma to -G for each of these to do so, name a cgroup for \
+             each, or write -G before -e to record each event in each",
+            counted(counts.0 as u64, "cgroup", "cgroups"),
+            counted(counts.1 as u64, "event", "events"),
+            few(&left)
+        );
+    }
+    if are_paired && counts.0 == counts.1 {
         for (event, place) in events.iter_mut().zip(&places) {
             event.places = vec![place.clone()];
         }
@@ -182,12 +193,21 @@ fn settle_before(
     });
     if named_by == NamedBy::Cgroup && kept.len() > 1 && counts.1 > 1 {
         notices.push(format!(
-            "each of {} events is recorded in each of {} cgroups; with as many cgroups as events, each in its own",
+            "each of {} events is recorded in each of {} cgroups; behind -e, as many cgroups as events are one for each",
             counts.1,
             kept.len()
         ));
     }
     Ok(kept)
+}
+
+/// The first of names.
+fn few(names: &[&str]) -> String {
+    const MOST: usize = 3;
+    match names.len().checked_sub(MOST) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..MOST].join(", ")),
+    }
 }
 
 /// Those that are in no other one, each once: what is in two would be counted twice. Tells `left_out` of others.
@@ -265,12 +285,12 @@ mod tests {
     /// What is settled for the events, and where each of them is recorded.
     fn settled(
         names: &[&str],
-        named_by: NamedBy,
+        named: (NamedBy, CgroupsStand),
         events: usize,
     ) -> Option<(Vec<Place>, Vec<EventSpec>, usize)> {
         let mut events = vec![EventSpec::cpu_clock(); events];
         let mut notices = Vec::new();
-        let places = settle(places(names), named_by, &mut events, &mut notices).ok()?;
+        let places = settle(places(names), named, &mut events, &mut notices).ok()?;
         Some((places, events, notices.len()))
     }
 
@@ -284,26 +304,30 @@ mod tests {
 
     #[test]
     fn events_have_cgroups_of_their_own_where_there_are_as_many() {
-        let own = |names: &[&str], named_by, events| {
-            let (_, events, _) = settled(names, named_by, events)?;
+        let own = |names: &[&str], named, events| {
+            let (_, events, _) = settled(names, named, events)?;
             Some(events.into_iter().flat_map(|event| event.places).collect::<Vec<_>>())
         };
-        let (by_cgroup, by_container) = (NamedBy::Cgroup, NamedBy::Container);
+        let by_cgroup = (NamedBy::Cgroup, CgroupsStand::Behind);
+        let by_container = (NamedBy::Container, CgroupsStand::First);
+        let first = (NamedBy::Cgroup, CgroupsStand::First);
         assert_eq!(own(&["/a", "/b"], by_cgroup, 2), Some(places(&["/a", "/b"])));
         assert_eq!(own(&["/a", "", "/a/b"], by_cgroup, 3), Some(places(&["/a", "", "/a/b"])));
-        for (names, named_by, events) in [
+        for (names, named, events) in [
             (&["/a", "/b"][..], by_container, 2),
-            (&["/a", "/b"], by_cgroup, 3),
+            (&["/a", "/b"], first, 2),
+            (&["/a", "/b"], first, 3),
             (&["/a", "/b"], by_cgroup, 1),
             // Without -e there is one.
-            (&["/a", "/b"], by_cgroup, 0),
+            (&["/a", "/b"], first, 0),
             (&["/a"], by_cgroup, 1),
         ] {
-            assert_eq!(own(names, named_by, events), Some(Vec::new()), "{names:?} {events}");
+            assert_eq!(own(names, named, events), Some(Vec::new()), "{names:?} {events}");
         }
         for names in [&["/a", ""][..], &[""], &["", "/a", ""]] {
             assert_eq!(own(names, by_cgroup, 1), None, "{names:?}");
         }
+        assert_eq!(own(&["/a", "/b"], by_cgroup, 3), None, "one is left");
     }
 
     #[test]
@@ -319,7 +343,8 @@ mod tests {
             let mut events = vec![clock.clone(); before];
             events.push(EventSpec { places: whole(), ..clock });
             let mut notices = Vec::new();
-            let others = settle(places(names), NamedBy::Cgroup, &mut events, &mut notices);
+            let named = (NamedBy::Cgroup, CgroupsStand::Behind);
+            let others = settle(places(names), named, &mut events, &mut notices);
             assert_eq!(others.expect("places"), whole());
             assert!(notices.last().is_some_and(|it| it.contains("whole system")), "{notices:?}");
             let found: Vec<_> = events.into_iter().map(|event| event.places).collect();
@@ -330,13 +355,15 @@ mod tests {
     #[test]
     fn what_is_in_another_one_is_named_once() {
         let by_one_event = |names: &[&str]| {
-            let (places, _, notices) = settled(names, NamedBy::Container, 1).expect("places");
+            let (places, _, notices) =
+                settled(names, (NamedBy::Container, CgroupsStand::First), 1).expect("places");
             (places, notices)
         };
         assert_eq!(by_one_event(&["/a", "/b", "/a"]), (places(&["/a", "/b"]), 0));
         assert_eq!(by_one_event(&["/a/b/c", "/a", "/ab"]), (places(&["/a", "/ab"]), 1));
         // Switches are of no event that has a place.
-        let (outer, _, _) = settled(&["/a/b", "/a"], NamedBy::Cgroup, 2).expect("places");
+        let (outer, _, _) =
+            settled(&["/a/b", "/a"], (NamedBy::Cgroup, CgroupsStand::Behind), 2).expect("places");
         assert_eq!(outer, places(&["/a"]));
     }
 

@@ -24,10 +24,21 @@ pub struct EventOption {
 /// Which events `-G` is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CgroupsReach {
-    /// Of these: it stands behind them, or before all events.
+    /// Of all: it stands before them, or there is none.
+    All,
+    /// Of these: it stands behind them.
     Them,
     /// Of those before.
     OthersAlone,
+}
+
+/// Where `-G` stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CgroupsStand {
+    /// Before all events, which perf refuses.
+    First,
+    /// Behind some.
+    Behind,
 }
 
 /// The same, apart from each other.
@@ -42,6 +53,16 @@ struct Written {
     /// Of tracepoints before, not what the recorder itself does.
     #[arg(long, hide = true, num_args = 0, default_missing_value = "true")]
     exclude_perf: Vec<bool>,
+}
+
+impl EventOptions {
+    /// Where cgroups stand, if there are any.
+    pub fn cgroups_stand(&self) -> CgroupsStand {
+        match self.0.iter().any(|option| option.reach == CgroupsReach::Them) {
+            true => CgroupsStand::Behind,
+            false => CgroupsStand::First,
+        }
+    }
 }
 
 impl Args for EventOptions {
@@ -67,9 +88,10 @@ impl FromArgMatches for EventOptions {
         let option = |(events, place)| EventOption {
             events,
             filters: Vec::new(),
-            reach: match cgroups.is_none_or(|last| place < last) {
-                true => CgroupsReach::Them,
-                false => CgroupsReach::OthersAlone,
+            reach: match cgroups {
+                None => CgroupsReach::All,
+                Some(last) if place < last => CgroupsReach::Them,
+                Some(_) => CgroupsReach::OthersAlone,
             },
         };
         let written_at = events.iter().copied();
@@ -113,7 +135,7 @@ mod tests {
         let option = |events: &str, filters: &[&str]| EventOption {
             events: events.into(),
             filters: filters.iter().map(|filter| (*filter).into()).collect(),
-            reach: CgroupsReach::Them,
+            reach: CgroupsReach::All,
         };
         assert_eq!(parse("record -e a,b").unwrap(), [option("a,b", &[])]);
         assert_eq!(
@@ -138,17 +160,20 @@ mod tests {
             #[command(flatten)]
             _target: super::super::target::TargetArgs,
         }
-        let reached = |line: &str| -> Vec<bool> {
-            let line = WithCgroups::parse_from(line.split(' '));
-            line.events.0.iter().map(|option| option.reach == CgroupsReach::Them).collect()
+        let reached = |line: &str| {
+            let events = WithCgroups::parse_from(line.split(' ')).events;
+            let stand = events.cgroups_stand();
+            (stand, events.0.into_iter().map(|option| option.reach).collect::<Vec<_>>())
         };
-        assert_eq!(reached("record -e a -G x -e b"), [true, false]);
-        assert_eq!(reached("record -e a -e b -G x,y"), [true, true]);
-        assert_eq!(
-            reached("record -e a -G x -e b --cgroup y -e c -e d"),
-            [true, true, false, false]
-        );
-        assert_eq!(reached("record -G x -e a -e b"), [true, true]);
-        assert_eq!(reached("record -a -e a --container x -e b"), [true, true]);
+        use CgroupsReach::{All, OthersAlone, Them};
+        let behind = |reach: &[CgroupsReach]| (CgroupsStand::Behind, reach.to_vec());
+        assert_eq!(reached("record -e a -G x -e b"), behind(&[Them, OthersAlone]));
+        assert_eq!(reached("record -e a -e b -G x,y"), behind(&[Them, Them]));
+        let several = reached("record -e a -G x -e b --cgroup y -e c -e d");
+        assert_eq!(several, behind(&[Them, Them, OthersAlone, OthersAlone]));
+        for line in ["record -G x -e a -e b", "record -a -e a --container x -e b"] {
+            assert_eq!(reached(line), (CgroupsStand::First, vec![All, All]));
+        }
+        assert_eq!(reached("record -G x"), (CgroupsStand::First, vec![]));
     }
 }

@@ -455,7 +455,7 @@ impl Plan {
         let files = ProbedFiles { target: &target, command };
         let names = EventNames { root: Path::new("/"), files };
         let mut events = names.parse_options(&sampling.events.0)?;
-        let target = target.settled(&mut events, &mut notices)?;
+        let target = target.settled(sampling.events.cgroups_stand(), &mut events, &mut notices)?;
         let chains = chain_mode::call_chains(sampling, &events, samples, &mut notices)?;
         if sampling.frequency.is_some() || sampling.count.is_some() {
             events = events.into_iter().map(EventSpec::at_given_rate).collect();

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::cgroup::{self, NamedBy, Place};
+use super::event_options::CgroupsStand;
 use super::events::EventSpec;
 use super::{container, host, users};
 
@@ -66,10 +67,15 @@ impl Target {
     }
 
     /// The same, once it is known where each event is recorded.
-    pub fn settled(self, events: &mut [EventSpec], notices: &mut Vec<String>) -> Result<Self> {
+    pub fn settled(
+        self,
+        stand: CgroupsStand,
+        events: &mut [EventSpec],
+        notices: &mut Vec<String>,
+    ) -> Result<Self> {
         Ok(match self {
             Self::Cgroups { places, named_by, cpus } => {
-                let places = cgroup::settle(places, named_by, events, notices)?;
+                let places = cgroup::settle(places, (named_by, stand), events, notices)?;
                 Self::Cgroups { places, named_by, cpus }
             }
             other => other,

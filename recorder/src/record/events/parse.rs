@@ -455,7 +455,7 @@ mod tests {
         let filtered = |events: &str, filters: &[&str]| {
             let filters = filters.iter().map(|filter| (*filter).to_owned()).collect();
             let option =
-                EventOption { events: events.to_owned(), filters, reach: CgroupsReach::Them };
+                EventOption { events: events.to_owned(), filters, reach: CgroupsReach::All };
             let events = names(&root).parse_options(&[option])?;
             Ok::<_, Error>(events.into_iter().map(|event| event.filter).collect::<Vec<_>>())
         };

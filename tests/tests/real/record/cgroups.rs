@@ -212,8 +212,11 @@ fn several_cgroups_are_recorded_and_nothing_beside_them() {
         let options = [&["-e", "cpu-clock", "-g"], options].concat();
         assert_eq!(keys(&scene.counts(&options)), of_both, "{options:?}");
     }
-    // One event more than cgroups: each in each of them.
-    let counts = scene.counts(&["-e", "cpu-clock,task-clock,page-faults", "-G", &both]);
+    // Before the events: each in each of them. Behind, perf records one of three on the whole system.
+    let events = ["-e", "cpu-clock,task-clock,page-faults"];
+    let refused = [&events[..], &["-G", &both, "--", "true"]].concat();
+    scene.recorder.run(&refused).failed_with(2, &["2 cgroups for 3 events", "-G before -e"]);
+    let counts = scene.counts(&[&["-G", &both], &events[..]].concat());
     for event in ["cpu-clock", "task-clock"] {
         for program in ["db", "web"] {
             assert!(counts.contains_key(&(program.to_owned(), event.to_owned())), "{counts:?}");
@@ -327,7 +330,7 @@ fn too_many_cgroups_for_the_limit_of_files_are_said_to_be() {
     let Some(scene) = Scene::new(test) else { return };
     let both = scene.names();
     let events = ["cpu-clock"; 40].join(",");
-    let options = ["-e", &events, "-G", &both, "--", "true"];
+    let options = ["-G", &both, "-e", &events, "--", "true"];
     let line = scene.recorder.command(&options);
     let mut limited = Command::new("sh");
     limited
