@@ -228,8 +228,13 @@ fn without_deleted(path: &str) -> &str {
 /// What makes a mapped file that one and no other.
 type DsoKey = (String, DsoKind, MappedFrom, Option<ProcessId>);
 
-fn forms_with_less(mapped_from: MappedFrom) -> impl Iterator<Item = MappedFrom> {
-    std::iter::successors(mapped_from.less_told(), |less| less.less_told())
+fn forms_with_less(kind: DsoKind, mapped_from: MappedFrom) -> impl Iterator<Item = MappedFrom> {
+    let less_told = move |form: MappedFrom| match (kind, form) {
+        // The kernel tells nothing of it. Who records tells the id of what was mapped before, and a machine has one of a name.
+        (DsoKind::Vdso, MappedFrom::BuildId(_)) => Some(MappedFrom::Nothing),
+        _ => form.less_told(),
+    };
+    std::iter::successors(less_told(mapped_from), move |&less| less_told(less))
 }
 
 /// All mapped files.
@@ -259,7 +264,7 @@ impl Dsos {
         }
         let id = self.of_less_told(&key).unwrap_or_else(|| self.new_dso(&key));
         // Of which less is told is the one that was met first.
-        for less in forms_with_less(mapped_from) {
+        for less in forms_with_less(kind, mapped_from) {
             self.index.entry((key.0.clone(), kind, less, process)).or_insert(id);
         }
         self.index.insert(key, id);
@@ -269,11 +274,16 @@ impl Dsos {
     /// The DSO of which less had been told until now.
     fn of_less_told(&mut self, key: &DsoKey) -> Option<DsoId> {
         let (path, kind, mapped_from, process) = key;
-        let known = forms_with_less(*mapped_from).find_map(|less| {
+        let known = forms_with_less(*kind, *mapped_from).find_map(|less| {
             let known = *self.index.get(&(path.clone(), *kind, less, *process))?;
             (self.dsos.get(known.index())?.mapped_from == less).then_some(known)
         })?;
-        self.get_mut(known).mapped_from = *mapped_from;
+        let dso = self.get_mut(known);
+        dso.mapped_from = *mapped_from;
+        if let Some(build_id) = mapped_from.build_id() {
+            dso.identity = Some(Identity::Gnu(build_id));
+            dso.recorded_by = Some(RecordedBy::Mmap);
+        }
         Some(known)
     }
 
@@ -361,6 +371,26 @@ mod tests {
             (dsos.get(DsoId(0)).path.as_str(), dsos.get(DsoId(0)).is_deleted),
             ("/bin/a", true)
         );
+    }
+
+    #[test]
+    fn a_vdso_is_one_whether_its_id_is_told_or_not() {
+        let id = |byte| MappedFrom::BuildId(BuildId::new(&[byte; 20]).expect("not all zero"));
+        for met in [[id(1), MappedFrom::Nothing], [MappedFrom::Nothing, id(1)]] {
+            let mut dsos = Dsos::default();
+            let mut intern = |path, form| dsos.intern(path, DsoKind::Vdso, form, None).0;
+            assert_eq!(met.map(|form| intern("[vdso]", form)), [0, 0]);
+            // That of programs of 32 bits, and one that can be of another machine only.
+            assert_eq!(intern("[vdso32]", MappedFrom::Nothing), 1);
+            assert_eq!(intern("[vdso]", id(2)), 2);
+            let told = |id| (dsos.get(DsoId(id)).build_id(), dsos.get(DsoId(id)).recorded_by);
+            assert_eq!(told(0), (id(1).build_id(), Some(RecordedBy::Mmap)));
+            assert_eq!(told(1), (None, None));
+        }
+        // A file may have been replaced.
+        let mut dsos = Dsos::default();
+        let mut intern = |form| dsos.intern("/bin/a", DsoKind::User, form, None).0;
+        assert_eq!([intern(id(1)), intern(MappedFrom::Nothing)], [0, 1]);
     }
 
     #[test]

@@ -107,11 +107,8 @@ pub(super) fn apply(
             let is_ambiguous = identify(dsos, of_subject, &entries, recorded_by);
             let was_replaced = is_another(dsos, of_subject, &entries);
             if let Some(&dso) = of_subject.iter().find(|&id| sampled.contains(id)) {
-                let Dso { path, kind, .. } = dsos.get(dso);
-                // The kernel hands out the vdso and tells no id of it: nobody replaced a file, and
-                // no other way of recording would know more. Its row says what it lacks.
-                let is_doubtful = is_ambiguous && *kind != DsoKind::Vdso;
-                doubtful.ambiguous.extend(is_doubtful.then(|| path.clone()));
+                let path = &dsos.get(dso).path;
+                doubtful.ambiguous.extend(is_ambiguous.then(|| path.clone()));
                 doubtful.replaced.extend(was_replaced.then(|| path.clone()));
             }
             let added = list(dsos, &subject, of_subject, &entries, recorded_by);
@@ -541,20 +538,6 @@ mod tests {
         apply(&mut known, &sampled, &sources, &mut warnings);
         assert_eq!(known.get(without).build_id(), Some(id(2, 20)));
         assert_eq!(kinds(warnings), [WarningKind::BuildIdConflict]);
-    }
-
-    #[test]
-    fn a_vdso_without_an_id_beside_one_with_is_no_file_that_was_replaced() {
-        let mut dsos = Dsos::default();
-        let path = "[vdso]";
-        dsos.intern(path, DsoKind::Vdso, MappedFrom::BuildId(id(1, 20)), None);
-        let without = dsos.intern(path, DsoKind::Vdso, MappedFrom::Nothing, None);
-        let mut warnings = Warnings::default();
-        let table = [entry(misc::CPUMODE_USER, id(1, 20), path)];
-        apply_all(&mut dsos, &table, &[], &mut warnings);
-        assert_eq!(dsos.get(without).identity, None);
-        assert!(dsos.get(without).no_identity_because.is_some());
-        assert_eq!(kinds(warnings), []);
     }
 
     #[test]
