@@ -31,7 +31,7 @@ struct Options {
 const COMMANDS: &[Options] = &[
     Options {
         command: "record",
-        accepted: "-v --verbose -T --timestamp -P --period --sample-cpu --sample-identifier --timestamp-boundary -R --raw-samples \
+        accepted: "-v --verbose -T --timestamp -P --period --sample-identifier --timestamp-boundary -R --raw-samples \
                    --tail-synthesize --proc-map-timeout= --num-thread-synthesize=",
         letters: &[],
         answers: &[

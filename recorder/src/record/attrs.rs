@@ -304,7 +304,7 @@ mod tests {
             let line = [&["record"], options].concat();
             let plan = Plan::new(&Line::parse_from(line).options).expect("a plan");
             let attr = attr(&plan, &[], spec, KernelLevel::Oldest, role);
-            (attr.sample_type & !0x187, attr.branch_sample_type, attr.mmap_data())
+            (attr.sample_type & !0x107, attr.branch_sample_type, attr.mmap_data())
         };
         let (samples, tracks) = (Role::SamplingOnly, Role::Tracking);
         let cycles = EventSpec::cycles();
@@ -314,6 +314,9 @@ mod tests {
         let pages =
             ["--phys-data", "--data-page-size", "--code-page-size", "--transaction", "true"];
         assert_eq!(asked(&pages, &cycles, samples), (0xca_0000, 0, 0));
+        assert_eq!(asked(&["--sample-cpu", "true"], &cycles, samples), (0x80, 0, 0));
+        let copies = ["--sample-cpu", "--call-graph", "dwarf", "true"];
+        assert_eq!(asked(&copies, &cycles, samples).0 & 0x80, 0x80);
         assert_eq!(asked(&["-b", "true"], &cycles, samples), (0x800, 1 << 3, 0));
         let filter = ["-j", "any_call,u,save_type", "true"];
         assert_eq!(asked(&filter, &cycles, samples), (0x800, 1 << 4 | 1 | 1 << 16, 0));

@@ -28,6 +28,9 @@ pub struct DataArgs {
     /// Flags of transactions.
     #[arg(long, hide = true)]
     pub transaction: bool,
+    /// On which CPU a sample was taken, also of a command, processes or threads.
+    #[arg(long, hide = true)]
+    pub sample_cpu: bool,
     /// The branches that led to a sample.
     #[arg(short = 'b', long, hide = true)]
     pub branch_any: bool,
@@ -68,7 +71,8 @@ impl DataArgs {
                 "--call-graph lbr has the CPU keep calls in place of branches: leave -b or -j out"
             );
         }
-        Ok(SampledData { fields, branches })
+        let cpu = if self.sample_cpu { sample_type::CPU } else { 0 };
+        Ok(SampledData { fields: fields | cpu, branches })
     }
 }
 
