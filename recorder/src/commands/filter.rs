@@ -51,9 +51,19 @@ pub fn apply_to_samples(
     Ok(())
 }
 
-/// Shorter links do not know of samples one by one; an empty answer would be no answer.
+/// Of a command or a process, samples do not say on which CPU they were taken unless that is asked for. Shorter links do
+/// not know of samples one by one. An empty answer would be no answer.
 fn refuse_what_is_not_known(args: &SampleFilterArgs, session: &Session) -> anyhow::Result<()> {
-    let Some(fidelity) = session.fidelity() else { return Ok(()) };
+    let Some(fidelity) = session.fidelity() else {
+        let cpus = &session.profile().samples.cpu;
+        let are_none = |len| len > 0 && (0..len).all(|row| cpus.at(row) == u16::MAX);
+        if !args.cpu.is_empty() && are_none(cpus.len()) {
+            bail!(
+                "-C: samples do not say on which CPU they were taken; record with -a, -C or --sample-cpu"
+            );
+        }
+        return Ok(());
+    };
     let of_samples = [
         ("--time", args.time.is_some()),
         ("--cpu", !args.cpu.is_empty()),

@@ -114,12 +114,17 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     let report = session.report(&query, sort.order, most);
     let is_empty = report.samples == 0 && report.all_samples > 0;
     let scope = RowScope::new(&args.rows, sort.order, &report);
+    let is_limited = !RowScope::is_everything(&args.rows) && limit > 0 && !is_empty;
     match &mut breakdown {
         // What is printed of its sums, they say themselves.
         Some(breakdown) if args.rows.hierarchy && !args.json => scope.limit_names(breakdown)?,
         Some(breakdown) => scope.limit(breakdown, limit)?,
         None => {}
     }
+    let has_rows = match &breakdown {
+        Some(breakdown) => !breakdown.rows.is_empty(),
+        None => report.functions.iter().any(|function| scope.takes_function(&function)),
+    };
     if args.json {
         let breakdown = breakdown.as_ref();
         let inverted = inverted.as_ref().map(|callers| &callers.functions[..]);
@@ -161,6 +166,9 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             "the filters leave no sample: perftab report --sort comm,pid,dso lists what there is",
         );
         return Ok(finish(&session));
+    }
+    if is_limited && !has_rows {
+        output::notice(RowScope::nothing_left(&args.rows));
     }
     Ok(finish_named(&session))
 }
@@ -225,10 +233,7 @@ fn write_table(
     }
     let (mut own, mut total) = (Share::of(scope.whole), Share::of(scope.whole));
     let mut line = String::new();
-    let shown = report.functions.iter().filter(|function| {
-        scope.takes_name(function.name.as_deref())
-            && scope.takes_weight(function.self_weight, function.total)
-    });
+    let shown = report.functions.iter().filter(|function| scope.takes_function(function));
     for function in shown.take(limit) {
         line.clear();
         let (own, total) = (own.text(function.self_weight), total.text(function.total));

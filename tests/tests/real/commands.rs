@@ -132,6 +132,32 @@ fn report_prints_a_table_or_callers() {
     assert!(text(&unknown.stderr).contains("cpu-clock"), "{}", text(&unknown.stderr));
 }
 
+/// An empty table looks as if nothing had run.
+#[test]
+fn options_that_leave_no_row_are_answered() {
+    let Some(recorded) = RecordedProgram::new("options_that_leave_no_row_are_answered") else {
+        return;
+    };
+    for (options, code, says) in [
+        (&["report", "-S", "spi"][..], 0, "-S takes whole names, --symbol-filter a part"),
+        (&["report", "--sort", "comm,sym", "-S", "spi"], 0, "-S takes whole names"),
+        (&["report", "--symbol-filter", "spun"], 0, "no function with samples has 'spun'"),
+        (&["report", "-U", "--percent-limit", "101"], 0, "below --percent-limit"),
+        // perf records no CPU with the samples of a command.
+        (&["report", "-C", "0-99"], 1, "record with -a, -C or --sample-cpu"),
+        (&["script", "-C", "0-99"], 1, "record with -a, -C or --sample-cpu"),
+    ] {
+        let output = recorded.perftab(options);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{options:?}: {said}");
+        assert!(said.contains(says), "{options:?}: {said}");
+        let printed = text(&output.stdout);
+        assert!(printed.lines().all(|line| line.starts_with('#')), "{options:?}: {printed}");
+    }
+    let said = text(&recorded.perftab(&["report", "--symbol-filter", "spi"]).stderr);
+    assert!(!said.contains("no function with samples"), "{said}");
+}
+
 #[test]
 fn names_come_from_a_real_debuginfod() {
     let test = "names_come_from_a_real_debuginfod";

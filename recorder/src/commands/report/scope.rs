@@ -1,7 +1,7 @@
 //! Which rows of a report are printed, and what their shares are of.
 
 use anyhow::bail;
-use perftab_core::session::{Breakdown, Cell, Report};
+use perftab_core::session::{Breakdown, Cell, Report, ReportFunction};
 use perftab_core::{FunctionKey, FunctionOrder, Key};
 use serde_json::Value;
 
@@ -37,6 +37,18 @@ impl<'a> RowScope<'a> {
             && args.percent_limit.is_none()
     }
 
+    /// What to say where these options left no row of a report, though there are samples.
+    pub fn nothing_left(args: &RowArgs) -> String {
+        match &args.symbol_filter {
+            _ if !args.symbols.symbols.is_empty() => {
+                "no function with samples is called so: -S takes whole names, --symbol-filter a part of them"
+                    .to_owned()
+            }
+            Some(part) => format!("no function with samples has '{part}' in its name"),
+            None => "all rows are below --percent-limit, or have no name".to_owned(),
+        }
+    }
+
     /// Whether rows of a function are printed; `None` has no name.
     pub fn takes_name(&self, name: Option<&str>) -> bool {
         let RowArgs { symbols, symbol_filter, hide_unresolved, .. } = self.args;
@@ -45,6 +57,12 @@ impl<'a> RowScope<'a> {
             Some(name) => symbol_filter.as_ref().is_none_or(|part| name.contains(part.as_str())),
         };
         has_part && filter::is_asked_for(symbols, || name)
+    }
+
+    /// Whether the row of a function is printed.
+    pub fn takes_function(&self, function: &ReportFunction<'_>) -> bool {
+        self.takes_name(function.name.as_deref())
+            && self.takes_weight(function.self_weight, function.total)
     }
 
     /// Whether a row has weight enough, by what rows are in the order of.
@@ -81,7 +99,7 @@ impl<'a> RowScope<'a> {
                 Cell::Function { name, .. } => Some(name.as_deref()),
                 _ => None,
             });
-            name.is_none_or(|name| self.takes_name(name))
+            self.takes_name(name.flatten())
         });
         Ok(())
     }
