@@ -102,7 +102,7 @@ impl Results {
     fn check<T>(result: io::Result<T>) -> io::Result<T> {
         result.map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => io::Error::new(io::ErrorKind::BrokenPipe, OutputClosed),
-            _ => error,
+            _ => io::Error::new(error.kind(), format!("standard output: {error}")),
         })
     }
 }

@@ -4,7 +4,9 @@
 //!
 //! A test compares the lists with what the perf of the machine has.
 
+use std::error::Error as _;
 use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
@@ -331,12 +333,33 @@ fn without_no(option: &str) -> &str {
     long.map_or(option, |name| name.strip_prefix("no-").unwrap_or(name))
 }
 
+/// What to say of a value that is no number; what Rust says of it helps nobody.
+fn number_answer(error: &clap::Error) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (option, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let reason = error.source()?;
+    let wanted = match reason.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
+        Some(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => "a smaller number",
+        Some(_) => "a whole number",
+        None if reason.is::<ParseFloatError>() => "a number",
+        None => return None,
+    };
+    Some(format!("{option}: '{value}': give {wanted}"))
+}
+
 /// Says what is wrong with the command line, and ends.
 pub fn refuse(mut error: clap::Error) -> ! {
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(verb)) = error.get(ContextKind::InvalidSubcommand)
         && let Some(answer) = perf_verbs::answer(verb)
     {
+        crate::output::notice(answer);
+        std::process::exit(2);
+    }
+    if let Some(answer) = number_answer(&error) {
         crate::output::notice(answer);
         std::process::exit(2);
     }
@@ -443,6 +466,25 @@ mod tests {
             assert!(said(command, option).starts_with(&does_not), "{}", said(command, option));
         }
         assert_eq!(answer(&arguments("report"), "--no-such-thing"), None);
+    }
+
+    #[test]
+    fn a_value_that_is_no_number_is_said_in_words() {
+        let said = |line: &str| {
+            let error = Cli::whole_command().try_get_matches_from(line.split(' ')).expect_err(line);
+            number_answer(&error)
+        };
+        let whole = "--pid <PID,…>: 'x': give a whole number";
+        assert_eq!(said("perftab report --pid x").as_deref(), Some(whole));
+        let float = "--percent-limit <PERCENT>: 'x': give a number";
+        assert_eq!(said("perftab report --percent-limit x").as_deref(), Some(float));
+        let large = "--limit <N>: '18446744073709551616': give a smaller number";
+        assert_eq!(said("perftab diff --limit 18446744073709551616").as_deref(), Some(large));
+        let delay = "--delay <MS>: '1s': give a whole number";
+        assert_eq!(said("perftab record -D 1s true").as_deref(), Some(delay));
+        // These say what they want.
+        assert_eq!(said("perftab record -p x"), None);
+        assert_eq!(said("perftab report --no-such-thing"), None);
     }
 
     #[test]

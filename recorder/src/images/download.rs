@@ -60,8 +60,8 @@ pub fn fetch_all(
         return Ok(());
     }
     let what = match jobs.len() {
-        1 => "a file".to_owned(),
-        total => format!("files of {total} builds"),
+        1 => "a file (Ctrl-C goes on without)".to_owned(),
+        total => format!("files of {total} builds (Ctrl-C goes on without)"),
     };
     let stop = Stop::install()?;
     if fetch_until(&stop, &Arc::new(client), &what, jobs, on_answer)? == Fetching::Interrupted {

@@ -406,6 +406,23 @@ fn a_reader_that_has_enough_is_no_failure() {
     assert!(!text(&output.stderr).contains("panicked"), "{}", text(&output.stderr));
 }
 
+#[test]
+fn what_cannot_be_written_is_named() {
+    let Some(recorded) = RecordedProgram::new("what_cannot_be_written_is_named") else { return };
+    for (command, says) in [
+        (&["script"][..], "perftab: standard output: No space left"),
+        (&["buildid", "archive", "-o", "-"], "perftab: writing -: standard output: No space left"),
+    ] {
+        let full = fs::File::create("/dev/full").expect("it can be opened");
+        let mut command = recorded.command(command);
+        let child = command.stdout(full).stderr(Stdio::piped()).spawn().expect("perftab runs");
+        let output = end_of(child, "perftab that cannot write");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(says), "{said}");
+    }
+}
+
 /// Another thread unpacks it, waits where it is far ahead, and is told when nobody wants more.
 #[test]
 fn a_packed_recording_is_read_to_its_end_or_until_a_reader_has_enough() {

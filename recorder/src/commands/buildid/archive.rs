@@ -51,6 +51,7 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
 
     let output = output_path(args);
     let mut packer = Packer::create(&output, stop)?;
+    let writing = || format!("writing {}", output.display());
     let mut seen = HashSet::new();
     for target in &wanted {
         if target.key().is_some_and(|key| !seen.insert(key)) {
@@ -63,16 +64,17 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
             output::notice(format_args!("not packed: {id} {path}: {why}"));
             outcome = Outcome::WithLosses;
         } else {
-            packer.add(target, &found.pieces)?;
-            finder
-                .companions(target, &found.pieces, &mut |piece| packer.add_piece(target, &piece))?;
+            packer.add(target, &found.pieces).with_context(writing)?;
+            finder.companions(target, &found.pieces, &mut |piece| {
+                packer.add_piece(target, &piece).with_context(writing)
+            })?;
         }
     }
     let packed = packer.packed;
     if packed == 0 {
         bail!("found nothing to pack; run this on the machine that was recorded");
     }
-    let size = packer.finish()?;
+    let size = packer.finish().with_context(writing)?;
     let name = if output == Path::new("-") {
         "standard output".into()
     } else {
@@ -213,7 +215,7 @@ impl Packer {
         let renamed = fs::rename(&passing, &name).and_then(|()| Ok(fs::metadata(&name)?.len()));
         renamed.with_context(|| {
             let _ = fs::remove_file(&passing);
-            name.display().to_string()
+            "it cannot get its name"
         })
     }
 }
