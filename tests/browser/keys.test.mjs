@@ -144,6 +144,21 @@ describe("a14 keys", () => {
     await tab.close();
   });
 
+  scene("a14 a view that a key shows has the keys, also where what had them is gone with the view before", async () => {
+    const tab = await frame.opened();
+    const { page } = tab;
+    // Beside functions there is no ledger.
+    await page.getByRole("button", { name: "Add files…" }).focus();
+    await page.keyboard.press("3");
+    await page.locator("#view [role=grid]:focus").waitFor();
+    await page.locator(".search input").focus();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Share" }).focus();
+    await page.keyboard.press("2");
+    await page.locator("#view [role=tree]:focus").waitFor();
+    await tab.close();
+  });
+
   scene(
     "a14 where time has the focus, letters are moves in time and change no stack",
     async () => {

@@ -290,9 +290,15 @@ describe("the story", () => {
     await fresh.close();
 
     const pasted = await Tab.open(host, { offline: true });
-    await pasted.page.getByRole("textbox", { name: /perftab link/ }).fill(seen.link);
-    await pasted.page.getByRole("button", { name: "Open link" }).click();
+    const open = async (text) => {
+      await pasted.page.getByRole("textbox", { name: /perftab link/ }).fill(text);
+      await pasted.page.getByRole("button", { name: "Open link" }).click();
+    };
+    await open("perf.data");
+    await pasted.page.locator(".toast-error", { hasText: "neither a perftab link" }).waitFor();
+    await open(seen.link);
     await pasted.opened();
+    assert.equal(await pasted.page.locator(".toast-error").count(), 0, "what was refused before is forgotten");
     assert.deepEqual(await pasted.functions(), seen.functions);
     await pasted.close();
 

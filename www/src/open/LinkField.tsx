@@ -6,7 +6,7 @@ import { createRef } from "preact";
 import { readServerUrl, serverField } from "../ledger/servers.ts";
 import { Icon } from "../shell/icons.tsx";
 import { remember } from "../state/storage.ts";
-import { toast } from "../state/toasts.ts";
+import { passingToast, toast } from "../state/toasts.ts";
 import { narrow } from "../state/width.ts";
 import { inOneLine, payloadOf, viewOf } from "./failure.ts";
 import { openPayload } from "./open.ts";
@@ -59,7 +59,11 @@ export function LinkField(): JSX.Element {
   );
 }
 
+let dismissRefusal = (): void => {};
+
 function take(pasted: string): void {
+  // It was of what was pasted before.
+  dismissRefusal();
   const payload = payloadOf(pasted);
   if (payload !== null) {
     text.value = "";
@@ -68,7 +72,7 @@ function take(pasted: string): void {
   }
   const url = /^https?:\/\//.test(pasted.trim()) ? readServerUrl(pasted) : null;
   if (url === null) {
-    toast("error", "This is neither a perftab link (which contains #p1.) nor a debuginfod URL.");
+    dismissRefusal = passingToast("error", "This is neither a perftab link (which contains #p1.) nor a debuginfod URL.");
     return;
   }
   text.value = "";

@@ -12,7 +12,7 @@ import { setTimelineHeight, setTimelineShape, TIMELINE, timelineHeight, timeline
 import { Banner } from "./Banner.tsx";
 import { ContextBar } from "./ContextBar.tsx";
 import { Dock } from "./Dock.tsx";
-import { focusFirstView, focusView, viewHasFocus } from "./focus_view.ts";
+import { focusFirstView, focusView, viewHasFocus, wasWanted } from "./focus_view.ts";
 import { Later } from "./gradual.tsx";
 import { Sheet } from "./Sheet.tsx";
 import { Splitter } from "./Splitter.tsx";
@@ -81,11 +81,14 @@ function TimelineRegion(): JSX.Element | null {
   );
 }
 
-/** A view that takes another's place takes its focus too: whoever uses keys goes on with them. */
+/**
+ * A view that takes another's place takes its focus too, and one that a key has named takes it from anywhere, as what had it
+ * may be gone with the view before: whoever uses keys goes on with them.
+ */
 function View(): JSX.Element {
   const hadFocus = viewHasFocus();
   useLayoutEffect(() => {
-    if (hadFocus && !viewHasFocus()) {
+    if ((wasWanted() || hadFocus) && !viewHasFocus()) {
       focusView();
     }
   }, [view.value]);

@@ -18,7 +18,7 @@ import { addStep, clearFilters, invert } from "../views/query_steps.ts";
 import { hot, showLines, stepHot } from "../views/sandwich/lines/state.ts";
 import { shown as shownCode, stepHot as stepHotCode } from "../views/source/state.ts";
 import { aboutOpen } from "./AboutDialog.tsx";
-import { focusView } from "./focus_view.ts";
+import { focusView, wantFocus } from "./focus_view.ts";
 import { leave } from "./leave.ts";
 import { optionCommands } from "./option_commands.ts";
 import { focusPalette, focusSearch } from "./SearchField.tsx";
@@ -152,6 +152,7 @@ function views(): Command[] {
         if (view.peek() === each) {
           focusView();
         } else {
+          wantFocus();
           showView(each);
         }
       },
