@@ -15,7 +15,7 @@ use perftab_core::{
 };
 use serde::Serialize;
 
-use super::{filter, finish_named};
+use super::{NO_SAMPLE_LEFT, filter, finish_named};
 use crate::cli::{DiffArgs, DiffBasis, DiffSort, NameArgs};
 use crate::images::named::NamedFile;
 use crate::images::search;
@@ -130,6 +130,11 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
         write_table(&mut results, &diff, key)?;
     }
     results.flush()?;
+    for (side, total) in [&before, &after].into_iter().zip(totals) {
+        if total.samples == 0 && !args.filters.is_empty() {
+            output::about(side_name(side.side), || output::notice(NO_SAMPLE_LEFT));
+        }
+    }
     Ok(finish([&before, &after]))
 }
 

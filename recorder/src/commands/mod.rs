@@ -34,6 +34,10 @@ fn read(input: &InputArgs) -> anyhow::Result<Session> {
     Input::open(input.path())?.read(ThisMachine::Asked)
 }
 
+/// What to say of an answer without samples, where the recording has some.
+const NO_SAMPLE_LEFT: &str =
+    "the filters leave no sample: perftab report --sort comm,pid,dso lists what there is";
+
 /// Whether the data of memory accesses gets names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DataNaming {

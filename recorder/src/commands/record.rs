@@ -10,6 +10,9 @@ use crate::record::{self, RecordArgs};
 pub fn run(args: &RecordArgs, losses: ExitCode) -> anyhow::Result<ExitCode> {
     let recording = record::run(args, losses)?;
     let Some(file) = recording.file.filter(|_| args.share) else { return Ok(recording.code) };
+    if args.quiet {
+        output::be_quiet();
+    }
     match share::after_recording(&file) {
         Ok(()) => Ok(recording.code),
         // The recording is there all the same.

@@ -19,7 +19,9 @@ use scope::RowScope;
 use serde::Serialize;
 use sort::Sort;
 
-use super::{DataNaming, event_number, filter, finish, finish_named, header, read_named_with};
+use super::{
+    DataNaming, NO_SAMPLE_LEFT, event_number, filter, finish, finish_named, header, read_named_with,
+};
 use crate::cli::{Percentage, ReportArgs};
 use crate::output::{self, Outcome, Results, percent, printable};
 
@@ -162,9 +164,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     }
     results.flush()?;
     if is_empty {
-        output::notice(
-            "the filters leave no sample: perftab report --sort comm,pid,dso lists what there is",
-        );
+        output::notice(NO_SAMPLE_LEFT);
         return Ok(finish(&session));
     }
     if is_limited && !has_rows {

@@ -15,11 +15,11 @@ use perftab_core::{
     TimeDigits, Traces,
 };
 
-use super::{filter, finish, finish_named, header};
+use super::{NO_SAMPLE_LEFT, filter, finish, finish_named, header};
 use crate::cli::{BranchField, ScriptArgs, ScriptField, ScriptFields, SymbolArgs};
 use crate::images::search;
 use crate::input::Input;
-use crate::output::{Outcome, Results};
+use crate::output::{self, Outcome, Results};
 
 /// What a link has not of what is printed here.
 const LACKS: &str = "individual samples with raw call chains";
@@ -90,6 +90,9 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
     };
     recording.watch(dumps, watcher, &mut || Ok(printer.borrow_mut().check()?))?;
     printer.borrow_mut().finish()?;
+    if printer.borrow().printed == Printed::Nothing && !session.profile().samples.is_empty() {
+        output::notice(NO_SAMPLE_LEFT);
+    }
     Ok(finish_named(&session))
 }
 
@@ -162,6 +165,13 @@ impl Scope {
     }
 }
 
+/// Whether any sample was one of those that are asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Printed {
+    Nothing,
+    Some,
+}
+
 /// Prints samples as they are shown; an error waits until somebody asks.
 struct Printer {
     results: Results,
@@ -170,13 +180,14 @@ struct Printer {
     scope: Scope,
     traces: Traces,
     text: String,
+    printed: Printed,
     error: Option<io::Error>,
 }
 
 impl Printer {
     fn new(walk: Option<StackWalk>, form: Form, scope: Scope) -> Self {
         let (results, traces, text) = (Results::new(), Traces::default(), String::new());
-        Self { results, walk, form, scope, traces, text, error: None }
+        Self { results, walk, form, scope, traces, text, printed: Printed::Nothing, error: None }
     }
 
     fn print(&mut self, session: &Session, sample: &WatchedSample<'_>) {
@@ -186,6 +197,7 @@ impl Printer {
             if !self.scope.takes(session, sample) {
                 return;
             }
+            self.printed = Printed::Some;
             match &mut self.form {
                 Form::Block(fields, branches) => {
                     let more = branches.of(session, sample);

@@ -143,6 +143,8 @@ fn options_that_leave_no_row_are_answered() {
         (&["report", "--sort", "comm,sym", "-S", "spi"], 0, "-S takes whole names"),
         (&["report", "--symbol-filter", "spun"], 0, "no function with samples has 'spun'"),
         (&["report", "-U", "--percent-limit", "101"], 0, "below --percent-limit"),
+        (&["script", "-c", "nobody"], 0, "the filters leave no sample"),
+        (&["script", "-S", "spi"], 0, "the filters leave no sample"),
         // perf records no CPU with the samples of a command.
         (&["report", "-C", "0-99"], 1, "record with -a, -C or --sample-cpu"),
         (&["script", "-C", "0-99"], 1, "record with -a, -C or --sample-cpu"),

@@ -378,4 +378,9 @@ fn wrong_use_says_what_to_do() {
     let (code, text) = run(&["diff", "-", "-"]);
     assert_eq!(code, Some(1));
     assert!(text.lines().count() == 1 && text.contains("standard input"), "{text}");
+    let (code, text) = run(&["diff", file, file, "-C", "nobody"]);
+    assert_eq!(code, Some(0));
+    for side in ["before", "after"] {
+        assert!(text.contains(&format!("perftab: {side}: the filters leave no sample")), "{text}");
+    }
 }

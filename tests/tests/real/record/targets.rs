@@ -142,16 +142,16 @@ fn one_thread_and_a_time_limit() {
 fn what_to_do_next_can_be_pasted_and_shared() {
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
-    let record = |base: &str| {
+    let record = |base: &str, how: &str| {
         let mut record = Command::new(perftab_binary());
-        record.args(["record", "-g", "-o", "it's here.data", "--share", "--"]).arg(&program);
+        record.args(["record", how, "-o", "it's here.data", "--share", "--"]).arg(&program);
         let record = record.arg("200").current_dir(&*recorder.folder);
         let ended = record.env("PERFTAB_BASE_URL", base).ended().expect("perftab runs");
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert!(ended.status.success(), "{said}");
         (String::from_utf8(ended.stdout).expect("text"), said)
     };
-    let (link, said) = record("https://host/page");
+    let (link, said) = record("https://host/page", "-g");
     let (_, next) = said.split_once("; next: ").expect("what to do next");
     let command = next.split(", or ").next().expect("a command").replace("perftab", "\"$0\"");
     assert!(link.starts_with("https://host/page#p1."), "{link}");
@@ -165,10 +165,12 @@ fn what_to_do_next_can_be_pasted_and_shared() {
     assert!(shell(&command, OsStr::new("")).contains(" user_work "), "{command}");
     assert!(shell("\"$0\" report \"$1\"", OsStr::new(link.trim())).contains(" user_work "));
     // Where nothing else fits into a link, there is a page.
-    let (link, said) = record(&format!("https://host/{}", "a".repeat(65_530)));
+    let (link, said) = record(&format!("https://host/{}", "a".repeat(65_530)), "-g");
     assert!(link.is_empty() && said.contains("it's here.data.html keeps all"), "{said}");
     let page = shell("\"$0\" report \"$1\"", OsStr::new("it's here.data.html"));
     assert!(page.contains(" user_work "), "{page}");
+    let (link, said) = record("https://host/page", "-gq");
+    assert!(link.starts_with("https://host/page#p1.") && said.is_empty(), "{said}");
 }
 
 #[test]
