@@ -64,6 +64,8 @@ pub(super) struct Sources<'a> {
     pub stream: &'a [BuildIdEntry],
     /// The table at the end.
     pub table: &'a [BuildIdEntry],
+    /// What wrote all of it, and its version.
+    pub recorder: Option<&'a str>,
 }
 
 /// DSOs to warn of, by path: those that have samples.
@@ -115,17 +117,21 @@ pub(super) fn apply(
             by_subject.entry(subject).or_default().extend(added);
         }
     }
-    doubtful.warn(warnings);
+    doubtful.warn(sources.recorder.unwrap_or_default(), warnings);
 }
 
 impl DoubtfulDsos {
-    fn warn(&self, warnings: &mut Warnings) {
+    fn warn(&self, recorder: &str, warnings: &mut Warnings) {
         if !self.ambiguous.is_empty() {
+            // It reads the id of each file that it is in time for.
+            let remedy = match recorder.starts_with("perftab") {
+                true => "perftab record could not read them in time.",
+                false => "Record with `perf record --buildid-mmap` or `perftab record`.",
+            };
             warnings.add(WarningKind::Ambiguous, None, || {
                 format!(
                     "More than one file had the same path during the recording, and not every \
-                     mapping has a build-id, so these stay without names: {}. Record with `perf \
-                     record --buildid-mmap` or `perftab record`.",
+                     mapping has a build-id, so these stay without names: {}. {remedy}",
                     in_words(&self.ambiguous)
                 )
             });
@@ -369,7 +375,7 @@ mod tests {
         warnings: &mut Warnings,
     ) {
         let sampled = dsos.iter().map(|(id, _)| id).collect();
-        let sources = Sources { files: &Map::new(), stream, table };
+        let sources = Sources { files: &Map::new(), stream, table, recorder: None };
         apply(dsos, &sampled, &sources, warnings);
     }
 
@@ -530,9 +536,24 @@ mod tests {
         assert_eq!(dsos.get(without).identity, None);
         assert_eq!(kinds(warnings), [WarningKind::Ambiguous]);
 
+        // Of perftab's own recording it is no help to say that perftab would write it.
+        for (recorder, remedy) in [("6.1.0", "Record with"), ("perftab 0.1.0", "could not read")] {
+            let mut warnings = Warnings::default();
+            let sources = Sources {
+                files: &Map::new(),
+                stream: &[],
+                table: &table,
+                recorder: Some(recorder),
+            };
+            let sampled = dsos.iter().map(|(id, _)| id).collect();
+            apply(&mut dsos.clone(), &sampled, &sources, &mut warnings);
+            let said = warnings.finish().into_iter().map(|it| it.message).collect::<String>();
+            assert!(said.contains(remedy), "{recorder}: {said}");
+        }
+
         // What was recorded for the inode does.
         let files = Map::from([(INODE, Identity::Gnu(id(2, 20)))]);
-        let sources = Sources { files: &files, stream: &[], table: &table };
+        let sources = Sources { files: &files, stream: &[], table: &table, recorder: None };
         let sampled = known.iter().map(|(id, _)| id).collect();
         let mut warnings = Warnings::default();
         apply(&mut known, &sampled, &sources, &mut warnings);
@@ -551,7 +572,7 @@ mod tests {
         assert_eq!(kinds(warnings), [WarningKind::BuildIdConflict]);
         // Only where both were hit.
         let mut warnings = Warnings::default();
-        let sources = Sources { files: &Map::new(), stream: &[], table: &[] };
+        let sources = Sources { files: &Map::new(), stream: &[], table: &[], recorder: None };
         apply(&mut dsos, &Set::from([DsoId(0)]), &sources, &mut warnings);
         assert_eq!(kinds(warnings), []);
     }

@@ -557,6 +557,7 @@ impl Reader {
             files,
             stream: &self.stream_build_ids,
             table: &self.features.build_ids,
+            recorder: self.features.recorder.version.as_deref(),
         };
         build_ids::apply(&mut profile.dsos, &sampled, &sources, warnings);
     }
