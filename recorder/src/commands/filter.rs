@@ -12,6 +12,9 @@ use perftab_core::{
 use crate::cli::{FilterArgs, SampleFilterArgs, SymbolArgs, TimeSpan, TimeSpans};
 use crate::output::printable;
 
+/// So many functions are named that may be meant.
+const NAMES_SHOWN: usize = 3;
+
 /// Adds what was asked for to `query`. Steps are taken in the order focus, drop, merge, search.
 pub fn apply(args: &FilterArgs, session: &Session, query: &mut Query) -> anyhow::Result<()> {
     apply_to_samples(&args.samples, session, query)?;
@@ -155,9 +158,31 @@ pub fn functions(session: &Session, name: &str) -> anyhow::Result<Vec<FunctionRe
         false => whole,
     };
     if found.is_empty() {
-        bail!("there is no function {name}; `perftab report` lists the functions");
+        let symbols = session.symbols();
+        let names = symbols.function_ids().filter_map(|id| symbols.function(id).name);
+        match names_with(names, name) {
+            Some(names) => {
+                bail!("there is no function {name}; these have it in their names: {names}")
+            }
+            None => bail!("there is no function {name}; `perftab report` lists the functions"),
+        }
     }
     Ok(found)
+}
+
+/// Names that have what was written as a part of them, those with the least besides first; `None` if there are none.
+fn names_with<'a>(names: impl Iterator<Item = &'a str>, part: &str) -> Option<String> {
+    let mut names: Vec<&str> =
+        names.filter(|name| !part.is_empty() && name.contains(part)).collect();
+    names.sort_unstable_by_key(|&name| (name.len(), name));
+    names.dedup();
+    let (first, more) = names.split_at(names.len().min(NAMES_SHOWN));
+    let shown = first.join(", ");
+    match (first, more.len()) {
+        ([], _) => None,
+        (_, 0) => Some(shown),
+        (_, more) => Some(format!("{shown}, and {more} more")),
+    }
 }
 
 /// Whether a function is one of those that were asked for. Its name, `None` if it has none, is looked up only where that
@@ -231,5 +256,16 @@ mod tests {
         assert!(is_meant("main", "main"));
         assert!(!is_meant("work(unsigned long)", "wor"));
         assert!(!is_meant("main", "main()"));
+    }
+
+    #[test]
+    fn a_part_of_a_name_leads_to_the_names_that_have_it() {
+        let all =
+            ["ns::handle(int)", "handle_irq", "main", "handled", "handle_irq", "rehandle_all"];
+        let with = |part| names_with(all.into_iter(), part);
+        assert_eq!(with("irq").as_deref(), Some("handle_irq"));
+        let several = "handled, handle_irq, rehandle_all, and 1 more";
+        assert_eq!(with("handle").as_deref(), Some(several));
+        assert_eq!((with("mian"), with("")), (None, None));
     }
 }

@@ -309,6 +309,9 @@ fn what_cannot_be_annotated_says_why() {
     };
     assert!(fails(&["no_such_function"]).contains("there is no function no_such_function"));
     let name = recorded.functions()[0]["name"].as_str().expect("a name").to_owned();
+    let (_, part) = name.split_at(1);
+    let said = fails(&[part]);
+    assert!(said.contains("these have it in their names: ") && said.contains(&name), "{said}");
     let nobody = fails(&["perf.data", &name, "--comm", "nobody"]);
     assert!(nobody.contains(&format!("no sample that is left ended in {name}")), "{nobody}");
     let output = perftab_at(&recorded.folder, &["share", "perf.data", "-o", "link.txt"]).ended();
