@@ -18,7 +18,7 @@ use perftab_tests::open::open_path;
 use perftab_tests::perf::until_it_ran;
 use perftab_tests::perftab_at;
 use perftab_tests::perftab_binary;
-use perftab_tests::program::content_hash;
+use perftab_tests::program::{compile, content_hash};
 
 use crate::record::recorder::{
     BUSY_ID, Recorder, RunningProcess, busy, busy_again, busy_without_id, is_installed, is_root,
@@ -112,6 +112,33 @@ fn b08_shared_libraries_have_ids() {
     for name in ["libc.so", "ld-linux", "[vdso]"] {
         assert!(table.contains(name), "{name} is not in\n{table}");
     }
+}
+
+/// The kernel tells no id of it, and the recorder only that of what ran before.
+#[test]
+fn the_vdso_of_what_begins_meanwhile_has_its_id() {
+    const SOURCE: &str = "
+#include <time.h>
+int main(void) {
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < 200000000L);
+    return 0;
+}
+";
+    let test = "the_vdso_of_what_begins_meanwhile_has_its_id";
+    if !is_root(test) {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = compile(&recorder.folder, "clock", OTHER_ID, SOURCE);
+    let recorded = recorder.run(&["-e", "cpu-clock", "-a", "--", program.to_str().unwrap()]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let info = open_path(&recorder.file).unwrap().info();
+    let vdsos: Vec<_> = info.dsos.iter().filter(|row| row.name == "[vdso]").collect();
+    let [vdso] = vdsos[..] else { panic!("there is one of all processes: {vdsos:?}") };
+    assert!(vdso.build_id.is_some() && vdso.samples > 0, "{vdso:?}");
 }
 
 /// What is hashed once is known until it changes, and by that alone.
@@ -276,7 +303,7 @@ fn a_program_with_executable_memory_of_its_own_has_its_names() {
         int main(void) { spin(); return 0; }
     "#;
     let recorder = Recorder::new();
-    let program = perftab_tests::program::compile(&recorder.folder, "maker", OTHER_ID, SOURCE);
+    let program = compile(&recorder.folder, "maker", OTHER_ID, SOURCE);
     let recorded = recorder.run(&["-g", "--", program.to_str().unwrap()]);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     let mut session = open_path(&recorder.file).unwrap();
