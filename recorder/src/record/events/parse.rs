@@ -466,7 +466,10 @@ mod tests {
         assert!(error.contains("faults is none"), "{error}");
 
         for (text, words) in [
-            ("sched:sched_swich", "no tracepoint is called so; "),
+            ("sched:sched_swich", "no tracepoint is called so; perftab list sched: prints"),
+            ("shced:sched_switch", "no tracepoint is called so; perftab list tracepoint prints"),
+            ("kprobe:vfs_read", "perf probe vfs_read makes a probe"),
+            ("kretprobe:vfs_read", "which is -e probe:vfs_read__return"),
             ("sched:enable", "no tracepoint"),
             ("../sched:sched_switch", "a / is missing"),
             ("sched:..", "no tracepoint"),

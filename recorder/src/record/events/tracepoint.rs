@@ -84,12 +84,28 @@ impl<'a> Written<'a> {
             }
         }
         if events.is_empty() {
-            bail!(
-                "no tracepoint is called so; {} has those that there are",
-                tracefs.events().display()
-            );
+            bail!(self.answer(&tracefs));
         }
         Ok(events)
+    }
+
+    /// What to do where there is none.
+    fn answer(&self, tracefs: &Tracefs) -> String {
+        let Self { system, name, .. } = self;
+        let is_known = tracefs.systems(system).is_ok_and(|found| found == [*system]);
+        match *system {
+            "kprobe" => {
+                format!("perf probe {name} makes a probe of the kernel, which is -e probe:{name}")
+            }
+            "kretprobe" => format!(
+                "perf probe {name}%return makes a probe of the kernel, which is -e probe:{name}__return"
+            ),
+            _ if is_known => format!(
+                "no tracepoint is called so; perftab list {system}: prints those that there are"
+            ),
+            _ => "no tracepoint is called so; perftab list tracepoint prints those that there are"
+                .to_owned(),
+        }
     }
 
     /// Whether the name is one of a tracepoint that somebody made of a probe, as `perf probe` does.
