@@ -436,10 +436,14 @@ fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, counters: &Cou
     }
     if lost > 0 {
         let share = output::percent(lost as f64, (lost + tally.samples) as f64);
+        let kib = 4 * counters.ring_bytes / 1024;
+        let larger = match kib % 1024 {
+            0 => format!("{}M", kib / 1024),
+            _ => format!("{kib}K"),
+        };
         notice(format_args!(
-            "{} lost ({share}): {fewer}, or use larger buffers with -m {}K",
+            "{} lost ({share}): {fewer}, or use larger buffers with -m {larger}",
             output::counted(lost, "sample", "samples"),
-            4 * counters.ring_bytes / 1024,
         ));
     }
     if tally.throttled > 0 {

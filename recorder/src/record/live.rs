@@ -114,7 +114,7 @@ pub fn record(
     let result = (|| {
         let to = Destination::Reader(RecordsReader::begin(take, head)?);
         let mut session = Session::begin_to(to, counters, &plan, Loudness::Quiet)?;
-        session.describe_what_runs(&plan)?;
+        session.describe_what_runs(&plan, &signals)?;
         session.run(&plan, signals, None, None)?;
         Ok(session)
     })();

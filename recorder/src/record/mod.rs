@@ -146,7 +146,7 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<Recording> {
     }
     let loudness = if args.quiet { Loudness::Quiet } else { Loudness::Usual };
     let mut session = Session::begin(counters, &plan, loudness)?;
-    session.describe_what_runs(&plan)?;
+    session.describe_what_runs(&plan, &signals)?;
     if let Some(command) = &mut command {
         command.go()?;
     }

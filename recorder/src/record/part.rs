@@ -77,6 +77,14 @@ impl Destination {
         }
     }
 
+    /// Waits so long at most until it takes what rings hold without delay. False if it does not, as the disk is slow.
+    pub fn has_room(&mut self, within: Duration) -> bool {
+        match self {
+            Self::File(file) => file.has_room(within),
+            Self::Stream(_) | Self::Reader(_) | Self::Memory(_) => true,
+        }
+    }
+
     /// [`RecordingFile::acknowledge`].
     pub fn acknowledge(&mut self) {
         if let Self::File(file) = self {

@@ -20,6 +20,8 @@ pub enum Woken {
     Nobody,
     /// Anything else.
     Others,
+    /// What was recorded waits for the disk, and nobody was waited for.
+    DiskIsBehind,
 }
 
 /// The counters that are polled: for wake-ups, and to learn that their thread has ended.

@@ -20,6 +20,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use perftab_perfdata::format::feature::Feature;
@@ -168,6 +169,11 @@ impl RecordingFile {
     /// End of the table that the header leads to.
     fn table_end(&self) -> u64 {
         self.told_end() + SECTION_SIZE * self.header.features.len() as u64
+    }
+
+    /// [`WriteBehindFile::has_room`].
+    pub fn has_room(&mut self, within: Duration) -> bool {
+        self.file.has_room(within)
     }
 
     /// Appends whole records. If that fails nothing of them is kept.

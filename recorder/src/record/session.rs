@@ -48,6 +48,8 @@ pub(super) const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
 /// How long rounds of deep stacks may do nothing but empty the rings. Everything that a round does besides took a third of
 /// the main thread's time when it was done each 5 ms.
 const WRITTEN_AT_LEAST: Duration = Duration::from_millis(100);
+/// How long the disk is waited for at a time.
+const DISK_PATIENCE: Duration = Duration::from_millis(20);
 /// Written in pieces of about this size, however many rings there are.
 const WRITE_SIZE: usize = 1 << 20;
 
@@ -112,6 +114,8 @@ pub struct Session {
     pub(super) build_ids: BuildIdTable,
     /// When the recording began.
     pub(super) clock: Clock,
+    /// When the counters were started, or could have been.
+    began: Instant,
     /// Read once it is wanted.
     pub(super) machine: OnceCell<Machine>,
     /// perftab's own section of the last checkpoint, and its bytes.
@@ -208,6 +212,7 @@ impl Session {
             embed: plan.embed.clone(),
             build_ids: plan.build_ids,
             clock,
+            began: Instant::now(),
             machine: OnceCell::new(),
             section: None,
             identifier,
@@ -233,8 +238,9 @@ impl Session {
 
     /// Starts the counters, unless the command's exec will, and describes the kernel and the
     /// processes that run already. In this order nothing is missed: what is mapped meanwhile is
-    /// recorded twice, which is harmless, as the description has time 0 and so comes first.
-    pub fn describe_what_runs(&mut self, plan: &Plan) -> Result<()> {
+    /// recorded twice, which is harmless, as the description has time 0 and so comes first. Where sampling takes all there is
+    /// of the processors that takes long: whoever ends the recording meanwhile stops the counters.
+    pub fn describe_what_runs(&mut self, plan: &Plan, signals: &Signals) -> Result<()> {
         let processes = match plan.target {
             Target::Command => Vec::new(),
             Target::Cpus(_) | Target::Cgroups { .. } => tasks::all_processes(),
@@ -247,14 +253,24 @@ impl Session {
                 self.counters.enable_samples().context(cannot)?;
             }
         }
-        self.describe(processes, Description::OfTheBeginning);
+        self.began = Instant::now();
+        let deadline = self.deadline(plan);
+        let is_over = || {
+            signals.asked_to_end() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        };
+        self.describe(processes, Description::OfTheBeginning, is_over);
         Ok(())
+    }
+
+    /// When `--duration` is over.
+    fn deadline(&self, plan: &Plan) -> Option<Instant> {
+        plan.duration.map(|duration| self.began + duration)
     }
 
     /// The same for a part that begins while counters run.
     pub(super) fn describe_once_more(&mut self, plan: &Plan) {
         let processes = self.running_processes(plan);
-        self.describe(processes, Description::OnceMore);
+        self.describe(processes, Description::OnceMore, || false);
     }
 
     /// Processes of the target, as far as records tell.
@@ -267,18 +283,28 @@ impl Session {
         }
     }
 
-    fn describe(&mut self, processes: Vec<i32>, description: Description) {
+    fn describe(
+        &mut self,
+        processes: Vec<i32>,
+        description: Description,
+        is_over: impl Fn() -> bool,
+    ) {
         let mut described = Vec::new();
         if let Some(kernel) = &self.kernel {
             kernel.write_mappings(&mut described, self.trailer);
         }
         let mut emptied = Instant::now();
+        let mut counts = true;
         for pid in processes {
             self.tasks.write_process(pid, &mut described);
             if emptied.elapsed() >= DESCRIBE_ROUND {
                 self.take_description(&mut described, description);
                 // No FINISHED_ROUND before all is described: readers hold the samples back.
                 self.empty_rings();
+                if counts && is_over() {
+                    counts = false;
+                    self.counters.disable();
+                }
                 emptied = Instant::now();
             }
         }
@@ -308,7 +334,7 @@ impl Session {
             Start::After(delay) => Some(Instant::now() + delay),
             Start::AtOnce | Start::OnRequest => None,
         };
-        let deadline = plan.duration.map(|duration| Instant::now() + duration);
+        let deadline = self.deadline(plan);
         let mut polled = PolledCounters::new(&self.counters);
         let mut round = Instant::now();
         let ending = loop {
@@ -329,10 +355,17 @@ impl Session {
             let patience = patience.min(self.part.to.patience());
             let of_stacks = self.unwinder.as_ref().map_or(Duration::MAX, Unwinder::patience);
             let is_for_stacks = of_stacks < patience && round.elapsed() < WRITTEN_AT_LEAST;
+            // While the disk is behind, rings wait; whoever ends the recording does not.
+            let has_room = self.part.to.has_room(DISK_PATIENCE.min(patience));
             let helpers = [self.part.packed(), self.unwinder.as_ref().map(Unwinder::as_fd)];
             let helpers = helpers.into_iter().flatten().filter(|_| !is_for_stacks);
             let helpers: Vec<_> = helpers.collect();
-            match polled.wait(&self.counters, &helpers, &others, patience.min(of_stacks))? {
+            let woken = match has_room {
+                true => polled.wait(&self.counters, &helpers, &others, patience.min(of_stacks))?,
+                false => Woken::DiskIsBehind,
+            };
+            match woken {
+                Woken::DiskIsBehind => signals.clear(),
                 Woken::Nobody if is_for_stacks => {
                     self.round_of_stacks();
                     continue;

@@ -552,7 +552,10 @@ mod tests {
         }
         let callers = [70, 80].map(caller);
         let expected = [ip].into_iter().chain(callers.into_iter().flat_map(|it| [it, it - 1]));
-        assert_eq!(tally.kernel_addresses, Set::from_iter(expected));
+        assert_eq!(
+            tally.kernel_hits.addresses().collect::<BTreeSet<_>>(),
+            expected.collect::<BTreeSet<_>>()
+        );
     }
 
     #[test]

@@ -9,16 +9,19 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, getrlimit};
 
 /// Written by the thread from this size on, where rings hold seconds: to wake it costs more than to write less. For
 /// everything it takes a sixth more processor time with 9,999 call chains a second.
 const LARGE: usize = 16 << 10;
-/// So much may wait to be written before whoever brings more waits too.
+/// So much may wait to be written before rings wait too.
 const WAITING_MAX: usize = 64 << 20;
+/// So much before whoever brings more waits: what rings hold has room besides.
+const WAITING_MOST: usize = 4 * WAITING_MAX;
 /// Pieces of memory that are used again.
 const SPARE_MAX: usize = 4;
 
@@ -39,6 +42,8 @@ pub struct WriteBehindFile {
     spare: Vec<Vec<u8>>,
     /// Written by the thread from this size on.
     large: usize,
+    /// So much may wait before there is no room.
+    room: usize,
     #[cfg(test)]
     after_change: Option<Look>,
 }
@@ -79,6 +84,7 @@ impl WriteBehindFile {
             thread: None,
             spare: Vec::new(),
             large,
+            room: WAITING_MAX,
             #[cfg(test)]
             after_change: None,
         }
@@ -146,6 +152,26 @@ impl WriteBehindFile {
         }
     }
 
+    /// Waits so long at most until there is room for what rings hold. False if there is none.
+    pub fn has_room(&mut self, within: Duration) -> bool {
+        let until = Instant::now() + within;
+        loop {
+            // A failure is told when more is written.
+            let is_behind = self.is_behind().unwrap_or(false);
+            let Some(thread) =
+                self.thread.as_mut().filter(|thread| is_behind && thread.waiting > self.room)
+            else {
+                return true;
+            };
+            match thread.from.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(done) => thread.took(done, &mut self.spare),
+                Err(RecvTimeoutError::Timeout) => return false,
+                // Whoever writes more finds out.
+                Err(RecvTimeoutError::Disconnected) => return true,
+            }
+        }
+    }
+
     fn bring(&mut self, change: Change) -> io::Result<()> {
         if self.thread.is_none() {
             self.thread = Some(self.start()?);
@@ -156,7 +182,7 @@ impl WriteBehindFile {
             // A thread that died is found out by whoever waits for it.
             let _ = thread.to.send(change);
         }
-        while self.thread.as_ref().is_some_and(|thread| thread.waiting > WAITING_MAX) {
+        while self.thread.as_ref().is_some_and(|thread| thread.waiting > WAITING_MOST) {
             self.wait_for_one();
         }
         self.is_behind().map(drop)
@@ -250,14 +276,47 @@ fn same(error: &io::Error) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+    use std::sync::Mutex;
+
     use super::*;
+
+    fn new_file(name: &str) -> (PathBuf, WriteBehindFile) {
+        let path = std::env::temp_dir().join(format!("perftab-{name}-{}", std::process::id()));
+        let file = File::options().create(true).truncate(true).read(true).write(true).open(&path);
+        (path, WriteBehindFile::new(file.unwrap(), RingsFill::Fast))
+    }
+
+    /// The disk takes nothing until it is let.
+    #[test]
+    fn rings_wait_for_the_disk_no_longer_than_they_may() {
+        let (path, mut file) = new_file("room");
+        let (go_on, may_go_on) = channel::<()>();
+        let may_go_on = Mutex::new(may_go_on);
+        file.watch(
+            0,
+            Arc::new(move || {
+                let _ = may_go_on.lock().unwrap().recv();
+            }),
+        );
+        file.room = 10;
+        assert!(file.has_room(Duration::ZERO));
+        file.write_behind(b"ten bytes.", 0).unwrap();
+        assert!(file.has_room(Duration::ZERO), "as much as may wait");
+        file.write_behind(b"and more", 10).unwrap();
+        assert!(!file.has_room(Duration::from_millis(1)));
+        go_on.send(()).unwrap();
+        assert!(file.has_room(Duration::from_secs(3600)));
+        drop(go_on);
+        file.flush().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"ten bytes.and more");
+        std::fs::remove_file(&path).unwrap();
+    }
 
     /// What was asked for before a failure is there, and nothing of what was asked for after it.
     #[test]
     fn after_a_failure_nothing_is_written() {
-        let path = std::env::temp_dir().join(format!("perftab-behind-{}", std::process::id()));
-        let file = File::options().create(true).truncate(true).read(true).write(true).open(&path);
-        let mut file = WriteBehindFile::new(file.unwrap(), RingsFill::Fast);
+        let (path, mut file) = new_file("behind");
         file.write_behind(b"first", 0).unwrap();
         // No file has a place there.
         let _ = file.write_behind(b"second", u64::MAX - 10);
