@@ -519,7 +519,8 @@ impl Session {
 
     /// Says that rings were emptied, if anything was in them: then it is true.
     fn end_round(&mut self, begun: u64, taken_before: u64) -> bool {
-        let has_records = self.taken() > taken_before || !self.buffer.is_empty();
+        let is_waited_for = self.unwinder.as_ref().is_some_and(Unwinder::holds_samples);
+        let has_records = self.taken() > taken_before || !self.buffer.is_empty() || is_waited_for;
         // Of what is kept, samples are still to come.
         if has_records && self.flight.is_none() {
             match &mut self.unwinder {

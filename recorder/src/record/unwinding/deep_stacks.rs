@@ -65,6 +65,8 @@ pub enum Beyond<T> {
     Known(T),
     /// Nobody knows, and it has to be read.
     Unknown,
+    /// What is known does not lead to a root.
+    NoRoot,
     /// That was read after the copy was made, and may be what came next: the next copy tells. To read it once more would put
     /// that off, for ever where records are behind.
     ReadLater,
@@ -362,7 +364,7 @@ mod tests {
             let later = u64::MAX;
             self.look(from, copy, |copy| match deep.known(self.of, copy, later) {
                 Beyond::Known(bytes) => Some(bytes.to_vec()),
-                Beyond::Unknown | Beyond::ReadLater => None,
+                Beyond::Unknown | Beyond::NoRoot | Beyond::ReadLater => None,
             })
         }
 

@@ -64,6 +64,8 @@ pub struct Unwinder {
     arrived: VecDeque<Vec<u8>>,
     /// When one came back whose stack is longer than its copy.
     saw_deep: Option<Instant>,
+    /// Samples of the last round that wait for the next.
+    held: u64,
 }
 
 /// What is brought to the thread.
@@ -158,6 +160,7 @@ impl Unwinder {
             spare,
             arrived,
             saw_deep,
+            held: 0,
         })
     }
 
@@ -183,6 +186,11 @@ impl Unwinder {
             Some(saw) if saw.elapsed() < DEEP_FOR => DEEP_PATIENCE,
             _ => Duration::MAX,
         }
+    }
+
+    /// Whether samples wait for another round, even if nothing new is in it.
+    pub fn holds_samples(&self) -> bool {
+        self.held > 0
     }
 
     /// How samples fared that have come back.
@@ -272,6 +280,7 @@ impl Unwinder {
         self.waiting = self.waiting.saturating_sub(brought);
         self.to_come -= 1;
         self.fared.add(fared);
+        self.held = fared.held;
         if fared.cut + fared.beyond + fared.held > 0 {
             self.saw_deep = Some(Instant::now());
         }

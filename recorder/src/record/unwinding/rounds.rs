@@ -22,7 +22,9 @@ use super::records::{Records, for_each_record};
 use super::spaces::{MadeCode, Spaces};
 
 /// Bytes of copies that wait for the next round at most, until it is known how stacks go on.
-const HELD_MAX: usize = 32 << 20;
+const HELD_MAX: usize = 16 << 20;
+/// So many nanoseconds readers wait at most until they are told that a round is whole.
+const WHOLE_WITHIN: u64 = 1_000_000_000;
 
 /// How samples fared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +68,8 @@ pub struct Rounds {
     passed_on: u64,
     /// What that was when readers were told that a round is whole, the last time and the time before.
     told: [u64; 2],
+    /// Up to when all records had come when samples began to wait, since readers were told.
+    waits_since: Option<u64>,
     /// What has come of the present round.
     round: Vec<Vec<u8>>,
     /// What has to be passed on with it of the round before.
@@ -102,6 +106,8 @@ struct CutStacks {
     samples: Vec<Cut>,
     /// Whether that of the latest has to be read.
     is_due: bool,
+    /// Whether what was read did not lead to a root: no later sample helps.
+    is_endless: bool,
 }
 
 /// One of them.
@@ -148,6 +154,7 @@ impl Rounds {
             cut: HashMap::new(),
             passed_on: 0,
             told: [0; 2],
+            waits_since: None,
             round: Vec::new(),
             late_samples: Vec::new(),
             late_mappings: Vec::new(),
@@ -249,6 +256,7 @@ impl Rounds {
         if is_whole && !says_so.is_empty() {
             out.extend_from_slice(says_so);
             self.told = [self.passed_on, self.told[0]];
+            self.waits_since = None;
         }
         (out, pieces.split_off(2))
     }
@@ -333,7 +341,8 @@ impl Rounds {
         }
         let cut = self.cut.entry(thread).or_default();
         cut.samples.push(Cut { at, callers });
-        cut.is_due = matches!(beyond, Beyond::Unknown);
+        cut.is_due = !matches!(beyond, Beyond::ReadLater);
+        cut.is_endless |= matches!(beyond, Beyond::NoRoot);
         written
     }
 
@@ -389,6 +398,7 @@ impl Rounds {
             Some(time) => match deep_stacks.known(thread, &walked, time) {
                 Beyond::Known(beyond) => beyond,
                 Beyond::Unknown => return Beyond::Unknown,
+                Beyond::NoRoot => return Beyond::NoRoot,
                 Beyond::ReadLater => return Beyond::ReadLater,
             },
             None => match deep_stacks.known_by_now(thread, &walked) {
@@ -408,7 +418,7 @@ impl Rounds {
         deep_stacks.note_end(thread, is_root.then(|| walk.registers().stack_pointer()));
         if !is_root {
             callers.truncate(from);
-            return Beyond::Unknown;
+            return Beyond::NoRoot;
         }
         fared.cut -= 1;
         fared.walked += 1;
@@ -421,12 +431,17 @@ impl Rounds {
     /// round, as a later one may show that it holds for them: a first round may have taken long, as tables were loaded.
     /// False if some wait.
     fn read_beyond(&mut self, order: &mut [Entry], pieces: &[Vec<u8>], horizon: u64) -> bool {
-        let mut room = HELD_MAX;
-        for (thread, CutStacks { samples, is_due }) in mem::take(&mut self.cut) {
+        let since = *self.waits_since.get_or_insert(horizon);
+        let mut room = match horizon < since.saturating_add(WHOLE_WITHIN) {
+            true => HELD_MAX,
+            false => 0,
+        };
+        let all = room;
+        for (thread, CutStacks { samples, is_due, is_endless }) in mem::take(&mut self.cut) {
             if let Some(latest) = samples.last().filter(|_| is_due) {
                 self.look(thread, latest, order, pieces, |deep, copy| deep.read(thread, copy));
             }
-            for cut in samples.into_iter().rev() {
+            for cut in samples.into_iter().rev().filter(|_| !is_endless) {
                 // Readers sort what stands between every second word of whole rounds, and would go on without it.
                 if order[cut.at].time <= self.told[1] {
                     break;
@@ -442,7 +457,7 @@ impl Rounds {
                 self.fared.held += 1;
             }
         }
-        room == HELD_MAX
+        room == all
     }
 
     /// Has `then` look at the copy of a sample, with what is known of stacks.
