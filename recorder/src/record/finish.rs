@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::clock::Clock;
 use super::counters::Counters;
 use super::embed::hit_files::{self, Added};
-use super::embed::{self, EmbedKind, ProcessCode, SumOfCode};
+use super::embed::{self, EmbedKind, Embedding, ProcessCode, SumOfCode};
 use super::events::{self, EventSpec};
 use super::explain;
 use super::host::Machine;
@@ -102,6 +102,8 @@ impl Session {
             true => embed::parts_of_files(&embed),
             false => Vec::new(),
         };
+        // It reads the same open files.
+        let left_out_before = embedding.map_or(0, Embedding::finish);
         let mut added = match hit_files.is_empty() {
             true => Added::default(),
             // Without them it is as whole as any other recording.
@@ -113,9 +115,7 @@ impl Session {
                 })
             }
         };
-        if let Some(embedding) = embedding {
-            added.left_out += embedding.finish();
-        }
+        added.left_out += left_out_before;
         size += added.growth;
         if let Some(mut parts) = parts {
             parts.remove_oldest();

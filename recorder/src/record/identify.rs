@@ -66,7 +66,7 @@ pub struct Identified {
 }
 
 /// Open files by what they are. That of a program that was removed is nowhere else once it has ended.
-pub type IdentifiedFiles = BTreeMap<Identity, File>;
+pub type IdentifiedFiles = BTreeMap<Identity, Arc<File>>;
 
 /// A path and the inode it led to, whose generation is left out: it is known of some mappings only.
 type Key = (Vec<u8>, InodeKey);
@@ -97,7 +97,7 @@ struct Looked {
 
 /// A file that was mapped, and where it was.
 struct FoundFile {
-    file: File,
+    file: Arc<File>,
     place: Place,
 }
 
@@ -207,7 +207,7 @@ impl Identifier {
                 Look::Is(FileIdentity::Content(hash)) => Identity::Content(ContentHash(hash)),
                 Look::Waiting | Look::Written | Look::Gone => continue,
             };
-            files.extend(file.try_clone().ok().map(|file| (identity, file)));
+            files.insert(identity, Arc::clone(file));
         }
         files
     }
@@ -266,7 +266,7 @@ fn look(Request { key, at, mapped }: &Request, stop: &Arc<AtomicBool>) -> Looked
         let file = open_regular(&place.path)?;
         let metadata = file.metadata().ok().filter(Metadata::is_file)?;
         let is_it = place.has_inode(&file, &metadata, (inode.major, inode.minor), inode.inode);
-        is_it.then_some((FoundFile { file, place }, metadata))
+        is_it.then(|| (FoundFile { file: Arc::new(file), place }, metadata))
     });
     let Some((found, before)) = found else {
         // What is there in its place may say why.

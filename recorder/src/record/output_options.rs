@@ -89,7 +89,7 @@ impl Rotation {
     pub fn said_of(self, max_size: u64) -> Option<&'static str> {
         let is_reached = match self.at {
             SwitchAt::Signal | SwitchAt::Time(_) => true,
-            SwitchAt::Size(size) => size > max_size,
+            SwitchAt::Size(size) => size >= max_size,
         };
         (!is_reached).then_some(
             "--max-size is of each file, as in perf, and --switch-output ends each before: nothing ends the recording by its \

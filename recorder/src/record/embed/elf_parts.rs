@@ -11,8 +11,11 @@ use object::pod::{Pod, bytes_of, bytes_of_slice};
 use object::read::elf::{FileHeader, SectionHeader};
 use object::read::{ReadCache, ReadRef};
 use object::{Endianness, U16, U32, U64};
+use perftab_core::Identity;
 use perftab_perfdata::format::elf_note::{Endian, content_note};
 use perftab_perfdata::identity::ContentHash;
+
+use crate::images::identity;
 
 /// A group of sections that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +62,14 @@ pub enum Parts {
 }
 
 impl WholeElf {
+    /// Whether it has this identity now.
+    pub fn is(&self, wanted: Identity) -> bool {
+        match self {
+            Self::File(file) => identity::of(file) == Some(wanted),
+            Self::Memory(_) => false,
+        }
+    }
+
     /// A file with these parts alone, of at most so many bytes; `hash` is that of all of it if it has no build-id.
     pub fn parts(&self, kept: &[ElfPart], hash: Option<ContentHash>, most: usize) -> Parts {
         let parts = match self {

@@ -12,10 +12,10 @@ use super::hit_files;
 use crate::output;
 use crate::record::identify::IdentifiedFiles;
 
-/// The thread.
+/// The thread. Dropping it waits for what it has to do: a file that is half changed is none.
 pub struct Embedding {
-    complete: Sender<(PathBuf, IdentifiedFiles)>,
-    thread: JoinHandle<usize>,
+    complete: Option<Sender<(PathBuf, IdentifiedFiles)>>,
+    thread: Option<JoinHandle<usize>>,
 }
 
 impl Embedding {
@@ -34,23 +34,33 @@ impl Embedding {
             }
             left_out
         });
-        Self { complete, thread }
+        Self { complete: Some(complete), thread: Some(thread) }
     }
 
     /// Has parts added to a file that is complete.
     pub fn add(&self, path: &Path, open: IdentifiedFiles) {
         // It fails if the thread has died, which `finish` says.
-        let _ = self.complete.send((path.to_owned(), open));
+        let _ = self.complete.as_ref().map(|it| it.send((path.to_owned(), open)));
     }
 
     /// Waits until all are done. Returns how many files there was no room for.
-    pub fn finish(self) -> usize {
-        let Self { complete, thread } = self;
-        drop(complete);
-        thread.join().unwrap_or_else(|_| {
+    pub fn finish(mut self) -> usize {
+        self.join()
+    }
+
+    fn join(&mut self) -> usize {
+        self.complete = None;
+        let left_out = self.thread.take().map_or(Ok(0), JoinHandle::join);
+        left_out.unwrap_or_else(|_| {
             output::notice("--embed: parts of files are not in all files of the recording");
             0
         })
+    }
+}
+
+impl Drop for Embedding {
+    fn drop(&mut self) {
+        self.join();
     }
 }
 

@@ -114,7 +114,12 @@ impl<'a> Gathered<'a> {
         let asked: Vec<ElfPart> = self.asked.iter().copied().filter(is_asked).collect();
         let left = MAX_SIZE - self.added.size;
         let mut embedded = None;
-        match file.parts(&asked, of_content, left) {
+        let parts = match file.parts(&asked, of_content, left) {
+            // What was written to since has the same inode, and says nothing of what it was.
+            Parts::Are(_) if of_content.is_some() && !file.is(wanted.identity) => return,
+            parts => parts,
+        };
+        match parts {
             Parts::Are(bytes) => {
                 self.added.files += 1;
                 self.added.size += bytes.len();
