@@ -271,6 +271,18 @@ impl Dsos {
         id
     }
 
+    /// The DSO with this path and build-id, new or known, which a table lists: nothing says that what was mapped without
+    /// an id is that.
+    pub fn intern_listed(&mut self, path: &str, kind: DsoKind, build_id: BuildId) -> DsoId {
+        let key = (without_deleted(path).to_owned(), kind, MappedFrom::BuildId(build_id), None);
+        if let Some(&known) = self.index.get(&key) {
+            return known;
+        }
+        let id = self.new_dso(&key);
+        self.index.insert(key, id);
+        id
+    }
+
     /// The DSO of which less had been told until now.
     fn of_less_told(&mut self, key: &DsoKey) -> Option<DsoId> {
         let (path, kind, mapped_from, process) = key;
@@ -383,6 +395,9 @@ mod tests {
             // That of programs of 32 bits, and one that can be of another machine only.
             assert_eq!(intern("[vdso32]", MappedFrom::Nothing), 1);
             assert_eq!(intern("[vdso]", id(2)), 2);
+            // Nor what a table lists.
+            let listed = BuildId::new(&[3; 20]).expect("not all zero");
+            assert_eq!(dsos.intern_listed("[vdso]", DsoKind::Vdso, listed), DsoId(3));
             let told = |id| (dsos.get(DsoId(id)).build_id(), dsos.get(DsoId(id)).recorded_by);
             assert_eq!(told(0), (id(1).build_id(), Some(RecordedBy::Mmap)));
             assert_eq!(told(1), (None, None));

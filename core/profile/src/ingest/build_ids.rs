@@ -300,7 +300,7 @@ fn list(
                 _ => entry.path.as_str(),
             };
             let before = dsos.len();
-            let id = dsos.intern(path, kind, MappedFrom::BuildId(entry.build_id), None);
+            let id = dsos.intern_listed(path, kind, entry.build_id);
             // A file that was removed is listed as that, and its mapping has told more.
             if dsos.len() > before {
                 let dso = dsos.get_mut(id);

@@ -73,6 +73,8 @@ pub(super) struct Reader {
     /// Samples that could not be used.
     pub(super) unreadable_samples: u64,
     pub(super) cut_chains: CutChains,
+    /// Whether some process had the vdso of a 64-bit machine.
+    has_native_vdso: bool,
     pub(super) warnings: Warnings,
 }
 
@@ -86,6 +88,7 @@ impl Reader {
             events: Events::default(),
             features,
             stream_build_ids: Vec::new(),
+            has_native_vdso: false,
             doubt,
             records: RecordCounts::default(),
             tasks: Tasks::default(),
@@ -394,7 +397,10 @@ impl Reader {
                 let path = "[vdso32]".into();
                 self.tasks.map(&mut self.profile, &MmapRecord { path, ..mmap.clone() });
             }
-            _ => self.tasks.map(&mut self.profile, mmap),
+            _ => {
+                self.has_native_vdso |= mmap.path == "[vdso]" && mmap.address >= 1 << 32;
+                self.tasks.map(&mut self.profile, mmap);
+            }
         }
     }
 
@@ -405,6 +411,8 @@ impl Reader {
         let end = mmap.address.saturating_add(mmap.length);
         let arch = self.features.host.arch.as_deref();
         let is_64_bit = arch.is_none_or(|arch| arch.contains("64") || arch == "s390x");
+        // That a recorder said it runs on 32 bits (linux32) is no proof.
+        let is_64_bit = is_64_bit || self.has_native_vdso;
         mmap.path == "[vdso]" && end <= 1 << 32 && is_64_bit
     }
 
