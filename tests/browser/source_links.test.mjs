@@ -77,7 +77,7 @@ describe("source and assembly of links", () => {
     await dialog.getByRole("note").filter({ hasText: "No source text is at hand" }).waitFor();
     await dialog.getByRole("checkbox", { name: /^Text of hot instructions/ }).check();
     const refused = await made();
-    assert.ok(has(refused)[1]);
+    assert.ok(has(refused)[1], `${textsIn(refused, "assembly").join("\n")}\nof\n${instructions.join("\n")}`);
     assert.deepEqual(textsIn(refused, "source"), [], "what is refused is told to nobody");
     await page.keyboard.press("Escape");
     await tab.drop(source);
