@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::iter;
 
 use perftab_perfdata::slice::Slice;
 
@@ -45,8 +46,10 @@ pub async fn link(
     let has_room = contents.profile.samples.len() <= options.characters / 5 * 2;
     let is_whole = order.len() + 1 == context.tree.nodes.len();
     if has_room && is_whole && options.times == Times::Samples && samples::are_single(contents) {
-        // All samples, each by itself, and where in functions they ended; then without the latter.
-        for heat_bytes in [heat_bytes, 0] {
+        // All samples, each by itself, and where in functions they ended; then without the latter, unless somebody asks for
+        // what stands there.
+        let without = (!options.includes_texts(contents)).then_some(0);
+        for heat_bytes in iter::once(heat_bytes).chain(without) {
             let (call_nodes, most) = (order.len(), Times::Samples);
             let plan = Plan { call_nodes, most, bytes: 0, heat_bytes };
             if let Some(made) = attempts.make(&order, plan).await.fitting(options) {
