@@ -7,7 +7,7 @@
 //! rings of their own: a sample can be spared, but without a mapping a process shows the names of
 //! the program before.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -26,6 +26,7 @@ use super::options::{BuildIdTable, CallChains, KeptSamples, OffCpu, Plan, RingOr
 use super::ring::{OverwrittenRing, Ring};
 use super::sys::{self, Scope};
 use super::target::Target;
+use super::without_period::WithoutPeriod;
 use super::write_behind::RingsFill;
 use crate::descriptors::raise_descriptor_limit;
 use crate::output::notice;
@@ -167,7 +168,7 @@ impl Counters {
     }
 
     /// Ids of events whose samples lack the period that those of others have.
-    pub fn without_period(&self) -> HashSet<u64> {
+    pub fn without_period(&self) -> WithoutPeriod {
         let have_it = self.sample_type() & sample_type::PERIOD;
         let lack_it =
             self.events.iter().filter(|event| event.attr.sample_type & have_it != have_it);

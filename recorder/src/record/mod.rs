@@ -68,6 +68,7 @@ mod topology;
 mod trigger;
 mod unwinding;
 mod users;
+mod without_period;
 mod write_behind;
 
 use std::path::{Path, PathBuf};

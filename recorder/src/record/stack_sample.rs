@@ -3,9 +3,7 @@
 //! The copy takes the room that was asked for, however little of it is there. What is not there is left out as records
 //! leave the ring.
 
-use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Arc;
 
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
@@ -16,6 +14,7 @@ use perftab_perfdata::format::record::{
 };
 
 use super::counters::Counters;
+use super::without_period::WithoutPeriod;
 
 /// Registers of a program of 64 bits (`PERF_SAMPLE_REGS_ABI_64`).
 const ABI_64: u64 = 2;
@@ -28,7 +27,7 @@ pub struct StackSamples {
     /// What comes before values and chain.
     fixed_end: usize,
     /// Ids of events without a period: there it is that much less.
-    without_period: Arc<HashSet<u64>>,
+    without_period: WithoutPeriod,
     /// The shape of the values of counters, if there are any.
     values: Option<u64>,
     has_raw: bool,
@@ -115,7 +114,7 @@ impl StackSamples {
         let attr = &counters.events.first()?.attr;
         let (registers, stack) = (attr.sample_regs_user, attr.sample_stack_user);
         let all = Self::new(counters.sample_type(), counters.read_format(), registers, stack)?;
-        Some(Self { without_period: Arc::new(counters.without_period()), ..all })
+        Some(Self { without_period: counters.without_period(), ..all })
     }
 
     /// Of samples with these fields, values and registers, and so many bytes of stack.
@@ -131,7 +130,7 @@ impl StackSamples {
         let has_raw = bits & sample_type::RAW != 0;
         let has_copy = bits & sample_type::STACK_USER != 0;
         let asked = usize::try_from(asked).ok()?;
-        let without_period = Arc::default();
+        let without_period = WithoutPeriod::default();
         has_copy.then_some(Self {
             pid,
             time,
@@ -151,9 +150,7 @@ impl StackSamples {
 
     fn places(&self, size: usize, word: impl Fn(usize) -> Option<u64>) -> Option<Places> {
         let number = |at| usize::try_from(word(at)?).ok().filter(|number| *number <= size);
-        let lacks_period = !self.without_period.is_empty()
-            && self.without_period.contains(&word(RECORD_HEADER_SIZE)?);
-        let fixed_end = self.fixed_end - if lacks_period { 8 } else { 0 };
+        let fixed_end = self.fixed_end - self.without_period.shift(|| word(RECORD_HEADER_SIZE));
         let of_values = match self.values {
             Some(format) => CounterValues::size_from(format, word(fixed_end)?)?,
             None => 0,

@@ -21,6 +21,7 @@ use perftab_perfdata::format::write::{CpuMode, SampleIdTrailer};
 
 use super::kernel_hits::KernelHits;
 use super::mapped_at::MappedAt;
+use super::without_period::WithoutPeriod;
 
 /// As many as processes may have.
 const JITDUMPS_MAX: usize = 1 << 16;
@@ -35,8 +36,6 @@ const MMAP2_LENGTH: usize = 24;
 const MMAP2_ID_SIZE: usize = 40;
 const MMAP2_ID: usize = 44;
 const MMAP2_NAME: usize = 72;
-/// Of a sample.
-const PERIOD_SIZE: usize = 8;
 
 /// Sums and sets over everything written so far.
 #[derive(Debug, Default)]
@@ -124,11 +123,11 @@ struct SampleLayout {
     values: Option<(usize, u64)>,
     chain: Option<usize>,
     /// Ids of events without a period: what stands behind it is that much earlier.
-    without_period: HashSet<u64>,
+    without_period: WithoutPeriod,
 }
 
 impl SampleLayout {
-    fn of(bits: u64, read_format: Option<u64>, without_period: HashSet<u64>) -> Self {
+    fn of(bits: u64, read_format: Option<u64>, without_period: WithoutPeriod) -> Self {
         let width = |bit: u64| if bits & bit != 0 { 8 } else { 0 };
         let ip = RECORD_HEADER_SIZE + width(sample_type::IDENTIFIER);
         let pid = ip + width(sample_type::IP);
@@ -145,10 +144,7 @@ impl SampleLayout {
 
     /// Bytes by which what stands behind the period is earlier in a sample.
     fn shift(&self, record: &[u8]) -> usize {
-        let lacks_period = !self.without_period.is_empty()
-            && u64_at(record, RECORD_HEADER_SIZE)
-                .is_some_and(|id| self.without_period.contains(&id));
-        if lacks_period { PERIOD_SIZE } else { 0 }
+        self.without_period.shift(|| u64_at(record, RECORD_HEADER_SIZE))
     }
 
     /// The values of counters in a sample.
@@ -172,7 +168,7 @@ impl Tally {
     pub fn new(
         sample_type: u64,
         read_format: Option<u64>,
-        without_period: HashSet<u64>,
+        without_period: WithoutPeriod,
         sideband: impl IntoIterator<Item = u64>,
     ) -> Self {
         let trailer = Some(SampleIdTrailer::of_sample_type(sample_type));
@@ -519,7 +515,7 @@ mod tests {
 
     #[test]
     fn samples_are_counted_and_kernel_addresses_kept() {
-        let mut tally = Tally::new(BITS, None, HashSet::new(), []);
+        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
         let kernel_ip = 0xffff_ffff_8100_1000;
         let chain = [CONTEXT_KERNEL, kernel_ip, 0xffff_ffff_8100_2000, CONTEXT_USER, 0x5000];
         let mut records = sample(misc::CPUMODE_KERNEL, kernel_ip, 20, &chain);
@@ -539,7 +535,7 @@ mod tests {
     #[test]
     fn chains_are_found_behind_periods_and_without() {
         const BOTH: u64 = BITS | sample_type::IDENTIFIER | sample_type::PERIOD;
-        let mut tally = Tally::new(BOTH, None, HashSet::from([70]), []);
+        let mut tally = Tally::new(BOTH, None, WithoutPeriod::from_iter([70]), []);
         let (ip, caller) = (0xffff_ffff_8100_1000, |id: u64| 0xffff_ffff_8100_2000 + (id << 12));
         for (id, period) in [(70, &[][..]), (80, &[900])] {
             let plain = sample(misc::CPUMODE_KERNEL, ip, 20, &[CONTEXT_KERNEL, ip, caller(id)]);
@@ -560,7 +556,7 @@ mod tests {
 
     #[test]
     fn one_path_with_two_ids_keeps_both_and_is_named() {
-        let mut tally = Tally::new(BITS, None, HashSet::new(), []);
+        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
         for (id, time) in [(1, 5), (1, 6), (2, 7)] {
             tally.walk(&mapping(id, b"/bin/app", 0x40_0000, time));
         }
@@ -601,7 +597,7 @@ mod tests {
             sample[16..20].copy_from_slice(&pid.to_ne_bytes());
             sample
         };
-        let mut tally = Tally::new(BITS, None, HashSet::new(), []);
+        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
         let mut told = |records: &[&[u8]]| -> Vec<(u64, u64)> {
             tally.walk(&records.concat());
             let files = tally.take_new_files_without_id().into_iter();
@@ -637,7 +633,7 @@ mod tests {
 
     #[test]
     fn a_vdso_of_a_32_bit_process_is_told_apart() {
-        let mut tally = Tally::new(BITS, None, HashSet::new(), []);
+        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
         tally.walk(&mapping(0, b"[vdso]", 0x7fff_0000_0000, 1));
         assert_eq!(tally.vdso, VdsoSeen::Native);
         tally.walk(&mapping(0, b"[vdso]", 0xf7f0_0000, 2));
@@ -646,7 +642,7 @@ mod tests {
 
     #[test]
     fn damaged_records_end_the_walk() {
-        let mut tally = Tally::new(BITS, None, HashSet::new(), []);
+        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
         let whole = sample(misc::CPUMODE_KERNEL, 1, 1, &[CONTEXT_KERNEL, 1, 2]);
         for cut in 0..whole.len() {
             tally.walk(&whole[..cut]);
