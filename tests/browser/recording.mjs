@@ -20,8 +20,8 @@ export const tidesSource = join(root, "tests/programs/tides.c");
 export const debuginfodManual = join(root, "docs/debuginfod.md");
 
 /**
- * For perf, where all switches of a machine are recorded. Beside other tests, its half megabyte of each CPU lost a seventh of
- * them, and with these the one that a test was about.
+ * For perf, where all switches of a machine are recorded. On a busy one, its half megabyte of each CPU lost up to 16,000 of
+ * them in half a second, and beside other tests the one that a test was about.
  */
 export const ROOM_FOR_SWITCHES = ["-m", "32M"];
 
