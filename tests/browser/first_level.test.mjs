@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { count } from "./frame.mjs";
-import { Parts, ROOM_FOR_SWITCHES, isInstalled, run } from "./recording.mjs";
+import { Parts, SWITCHES, isInstalled, run } from "./recording.mjs";
 import { afterScenes, beforeScenes, scene } from "./scene.mjs";
 import { writeLibrary, writeRecording } from "./synthetic.mjs";
 import { QUERY, Tab } from "./tab.mjs";
@@ -237,7 +237,7 @@ describe("idle", () => {
     async (t) => {
       if (!isInstalled("perf")) return t.skip("perf is not installed");
       const program = parts.compilePhases();
-      const options = ["-a", "--buildid-mmap", "-e", "cpu-clock", "-e", "sched:sched_switch", ...ROOM_FOR_SWITCHES];
+      const options = ["--buildid-mmap", ...SWITCHES];
       const tab = await open(parts.perf("waits.perf.data", options, [program, "100", "300", "100", "100"]));
       await tab.drop(/=> (\S*libc\.so\.6)/.exec(run("ldd", [program]))[1]);
       await tab.page.locator(".toast", { hasText: "Used 1 of 1 file: libc.so.6." }).waitFor();
@@ -250,7 +250,7 @@ describe("idle", () => {
       const event = events.length + derived_events.findIndex(({ name }) => name === "offcpu-time");
       const found = async (steps, text) => (await tab.ask("search", { query: { ...QUERY, event, steps }, text })).functions;
       const sleeps = "/^(__)?clock_nanosleep/";
-      assert.ok((await found([], sleeps)) > 0, "the program sleeps");
+      assert.ok((await found([], sleeps)) > 0, `the program sleeps: ${JSON.stringify(await tab.ask("info"))}`);
       await hide(tab, "waiting").click();
       const hidden = chip(tab, "Waiting hidden");
       await hidden.getByRole("button", { name: /^Waiting hidden, removes [\d.]+\s%, [\d,]+ samples?$/ }).waitFor();

@@ -20,10 +20,10 @@ export const tidesSource = join(root, "tests/programs/tides.c");
 export const debuginfodManual = join(root, "docs/debuginfod.md");
 
 /**
- * For perf, where all switches of a machine are recorded. On a busy one, its half megabyte of each CPU lost up to 16,000 of
- * them in half a second, and beside other tests the one that a test was about.
+ * Options for perf, as hotspot gives them: when what it starts leaves a processor, and when it comes back. With `-a` it lost up
+ * to 100,000 switches of a busy machine, even with 32 MB of rings for each CPU, and among them those that a test was about.
  */
-export const ROOM_FOR_SWITCHES = ["-m", "32M"];
+export const SWITCHES = ["-e", "cpu-clock", "-e", "sched:sched_switch", "--switch-events"];
 
 /** Nothing of the person who runs the tests: no servers, no cache. */
 function environment(home) {

@@ -6,7 +6,7 @@ import { describe } from "node:test";
 import { fileURLToPath } from "node:url";
 import { constants, gunzipSync } from "node:zlib";
 import { seconds } from "./limits.mjs";
-import { Parts, ROOM_FOR_SWITCHES, binary, isInstalled, run, samplesByPerf } from "./recording.mjs";
+import { Parts, SWITCHES, binary, isInstalled, run, samplesByPerf } from "./recording.mjs";
 import { afterScenes, beforeScenes, lazily, scene } from "./scene.mjs";
 import { QUERY, Tab, axe } from "./tab.mjs";
 
@@ -252,8 +252,7 @@ describe("12 forms of recordings", () => {
     "12l time off the processor is an event of its own",
     async () => {
       const script = `sleep 0.2; ${program} 5; sleep 0.1`;
-      const options = ["-a", "-e", "cpu-clock", "-e", "sched:sched_switch", ...ROOM_FOR_SWITCHES];
-      const switches = parts.perf("switches.data", options, ["sh", "-c", script]);
+      const switches = parts.perf("switches.data", SWITCHES, ["sh", "-c", script]);
       const tab = await opened(switches);
       assert.deepEqual(await samplesInPage(tab), samplesByPerf(switches));
       const { derived_events } = await tab.ask("info");
