@@ -26,6 +26,7 @@ mod perfconfig;
 mod place_texts;
 mod record;
 mod recording;
+mod result_file;
 mod scratch;
 mod serve;
 mod stop;

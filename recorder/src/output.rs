@@ -2,7 +2,7 @@
 //!
 //! Constraint: names come from files of strangers, so control characters never reach the terminal
 //! ([`printable`]); a reader that went away ([`is_closed`]) is no failure; no file is written that
-//! somebody else may have put there to get it ([`create`]).
+//! somebody else may have put there to get it ([`open_there`]).
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -21,6 +21,7 @@ use rustix::io::Errno;
 use rustix::termios::tcgetwinsize;
 
 use crate::pager::Pager;
+use crate::result_file::ResultFile;
 
 pub use perftab_perfdata::text::{counted, grouped, printable};
 
@@ -119,23 +120,14 @@ impl Write for Results {
 
 /// Writes results into a file, or to standard output where that is named `-`.
 pub fn write(output: &Path, pieces: &[&[u8]]) -> anyhow::Result<()> {
-    let write_all = |to: &mut dyn Write| {
-        pieces.iter().try_for_each(|piece| to.write_all(piece))?;
-        to.flush()
-    };
-    if output == Path::new("-") {
-        return Ok(write_all(&mut Results::new())?);
-    }
-    let mut file = create(output, Readers::All)?;
-    write_all(&mut file).with_context(|| format!("writing {}", output.display()))
-}
-
-/// A file for results that come piece by piece, or standard output where it is named `-`.
-pub fn open(output: &Path) -> anyhow::Result<Box<dyn Write>> {
+    let mut file = ResultFile::create(output)?;
+    let written = pieces.iter().try_for_each(|piece| file.write_all(piece));
+    let finished = written.map_err(anyhow::Error::from).and_then(|()| file.finish());
     match output == Path::new("-") {
-        true => Ok(Box::new(Results::new())),
-        false => Ok(Box::new(BufWriter::new(create(output, Readers::All)?))),
-    }
+        true => finished?,
+        false => finished.with_context(|| format!("writing {}", output.display()))?,
+    };
+    Ok(())
 }
 
 /// Who may read a file that is made.
@@ -154,42 +146,36 @@ const OWNER_ONLY: u32 = 0o600;
 /// Who could have any file anyway.
 const ROOT: u32 = 0;
 
-/// Opens a file to write it anew.
-pub fn create(path: &Path, readers: Readers) -> anyhow::Result<File> {
+/// Opens a file that nobody else may read, to write it anew.
+pub fn create_private(path: &Path) -> anyhow::Result<File> {
     let cannot = || format!("{} cannot be written", path.display());
-    let Some(file) = open_there(path, OFlags::WRONLY, readers)? else {
-        let mode = match readers {
-            Readers::Owner => OWNER_ONLY,
-            Readers::All => 0o666,
-        };
-        let made = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
+    let Some(file) = open_there(path, OFlags::WRONLY, Readers::Owner)? else {
+        let made = OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY).open(path);
         return made.with_context(cannot);
     };
     let metadata = file.metadata().with_context(cannot)?;
     if metadata.is_file() {
-        if readers == Readers::Owner {
-            if !is_ours(&metadata) {
-                bail!(
-                    "{} belongs to somebody else: remove it, or write elsewhere with -o",
-                    path.display()
-                );
-            }
-            file.set_permissions(Permissions::from_mode(OWNER_ONLY)).with_context(cannot)?;
+        if !is_ours(&metadata) {
+            bail!(
+                "{} belongs to somebody else: remove it, or write elsewhere with -o",
+                path.display()
+            );
         }
+        file.set_permissions(Permissions::from_mode(OWNER_ONLY)).with_context(cannot)?;
         file.set_len(0).with_context(cannot)?;
     }
     Ok(file)
 }
 
-/// What is there already, where [`create`] would write; `None` if nothing is. Refuses the same, but
-/// no file for being write-protected.
+/// What is there already, where [`open_there`] would look; `None` if nothing is. Refuses no file for being write-protected.
 pub fn there(path: &Path, readers: Readers) -> anyhow::Result<Option<Metadata>> {
     let file = open_there(path, OFlags::PATH, readers)?;
     let metadata = file.map(|file| file.metadata()).transpose();
     metadata.with_context(|| path.display().to_string())
 }
 
-fn is_ours(metadata: &Metadata) -> bool {
+/// Whether a file is the user's.
+pub fn is_ours(metadata: &Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
@@ -198,7 +184,7 @@ fn is_ours(metadata: &Metadata) -> bool {
 ///
 /// A recording is often root's, in whatever folder that happens to be, and never follows a link. For others, links count in
 /// folders that are the user's own or the system's: `/dev/stdout` is one.
-fn open_there(path: &Path, access: OFlags, readers: Readers) -> anyhow::Result<Option<File>> {
+pub fn open_there(path: &Path, access: OFlags, readers: Readers) -> anyhow::Result<Option<File>> {
     let shown = path.display();
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = fs::metadata(folder).ok();
@@ -352,6 +338,12 @@ impl Drop for StatusLine {
 /// The one line of a failed command: what failed, then why.
 pub fn failure(error: &anyhow::Error) {
     say(format_args!("{error:#}"));
+}
+
+/// The system's words without `(os error N)`.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" (os error").map_or(text.as_str(), |(words, _)| words).to_owned()
 }
 
 /// A path as a word of a command line for the shell: in quotes where that needs any, and such that all of it can be seen.
@@ -536,7 +528,13 @@ mod tests {
             Err(_) => println!("SKIPPED: no_link_of_others_is_followed: folders are all our own"),
         }
         for (path, readers, reason) in refused {
-            let refusals = [create(&path, readers).map(drop), there(&path, readers).map(drop)];
+            let refusals = [
+                match readers {
+                    Readers::Owner => create_private(&path).map(drop),
+                    Readers::All => ResultFile::create(&path).map(drop),
+                },
+                there(&path, readers).map(drop),
+            ];
             for error in refusals.map(Result::unwrap_err) {
                 assert!(error.to_string().contains(reason), "{}: {error}", path.display());
             }
@@ -551,7 +549,7 @@ mod tests {
         assert_eq!(fs::read_to_string(shared.join("new")).unwrap(), "last");
         // Whoever could read the file before reads no recording.
         fs::set_permissions(&own, Permissions::from_mode(0o666)).unwrap();
-        let recording = create(&own, Readers::Owner).unwrap().metadata().unwrap();
+        let recording = create_private(&own).unwrap().metadata().unwrap();
         assert_eq!((recording.mode() & 0o777, recording.len()), (0o600, 0));
         fs::remove_dir_all(&folder).unwrap();
     }

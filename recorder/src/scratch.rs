@@ -65,6 +65,11 @@ impl UnnamedFile {
         // So that nobody writes into it by accident.
         let mode = self.file.metadata()?.permissions().mode() & 0o555;
         self.file.set_permissions(fs::Permissions::from_mode(mode))?;
+        self.rename_writable_to(place)
+    }
+
+    /// The same of what whoever may write to it may.
+    pub fn rename_writable_to(&self, place: &Path) -> io::Result<()> {
         fs::rename(&self.path, place)
     }
 }

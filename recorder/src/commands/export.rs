@@ -13,6 +13,7 @@ use crate::input::file_name;
 use crate::output::{self, Outcome};
 use crate::page;
 use crate::place_texts;
+use crate::result_file::ResultFile;
 
 /// Pieces that are written before they go to the file.
 const PIECES: usize = 1 << 16;
@@ -93,7 +94,7 @@ fn write(
     for limit in session.export_limits(&request) {
         output::notice(limit);
     }
-    let mut out = output::open(output)?;
+    let mut out = ResultFile::create(output)?;
     let mut export = match limit {
         OutputLimit::Usual => session.export(request),
         OutputLimit::None => session.export(request).with_limit(u64::MAX),
@@ -105,9 +106,9 @@ fn write(
         block.clear();
         match step {
             ExportStep::More { .. } => {}
-            ExportStep::Done => return Ok(out.flush()?),
+            ExportStep::Done => return out.finish().map(drop),
             ExportStep::TooLarge => bail!(
-                "it has more than {} MB, so it was not written to its end; --no-limit writes all of it",
+                "it has more than {} MB, which is the limit; --no-limit writes all of it",
                 USUAL_LIMIT / 1_000_000
             ),
             ExportStep::Stale => bail!("names changed while it was written; run it again"),

@@ -17,7 +17,7 @@ use rustix::process::{
     set_parent_process_death_signal, waitpid,
 };
 
-use super::explain;
+use crate::output;
 
 /// The file of this program, for copies of ourselves.
 pub const SELF: &str = "/proc/self/exe";
@@ -142,7 +142,7 @@ pub fn become_command(command: &[OsString], recorder: i32) -> Result<ExitCode> {
     kill_process(getpid(), Signal::STOP)?;
     set_parent_process_death_signal(None)?;
     let error = Command::new(program).args(arguments).exec();
-    crate::output::notice(cannot_start(program, &error));
+    output::notice(cannot_start(program, &error));
     Ok(ExitCode::from(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }))
 }
 
@@ -175,5 +175,5 @@ fn check_executable(path: &Path) -> io::Result<()> {
 }
 
 fn cannot_start(program: &OsStr, error: &io::Error) -> String {
-    format!("cannot start '{}': {}", program.display(), explain::reason(error))
+    format!("cannot start '{}': {}", program.display(), output::reason(error))
 }

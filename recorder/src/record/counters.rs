@@ -29,7 +29,7 @@ use super::target::Target;
 use super::without_period::WithoutPeriod;
 use super::write_behind::RingsFill;
 use crate::descriptors::raise_descriptor_limit;
-use crate::output::notice;
+use crate::output::{self, notice};
 
 /// Bytes of a ring of sideband: some hundred mappings. The kernel lets users without privileges
 /// have 516 KiB for each CPU, rings of samples included.
@@ -531,7 +531,7 @@ fn probe_level(plan: &Plan, asked: &EventSpec) -> Result<KernelLevel> {
         }
     }
     let error = last.unwrap_or_else(|| Errno::INVAL.into());
-    let reason = explain::reason(&error);
+    let reason = output::reason(&error);
     Err(anyhow!("this machine does not sample {} ({reason}); perf stat may count it", asked.name))
 }
 
@@ -590,7 +590,7 @@ fn permitted(
                 return Err(anyhow!(
                     "this machine does not count {} ({}); it counts {}",
                     spec.name,
-                    explain::reason(&error),
+                    output::reason(&error),
                     supported_names(plan)
                 ));
             }
@@ -622,7 +622,7 @@ fn check_groups(plan: &Plan, specs: &mut [EventSpec], level: KernelLevel) -> Res
                  group be broken up where it has to be: {{…}}:W",
                 specs[index].name,
                 specs[first].name,
-                explain::reason(&error)
+                output::reason(&error)
             );
         }
         let group = specs[first..first + count].iter_mut();

@@ -14,7 +14,7 @@ use super::host::{self, sysctl_number};
 use super::options::Plan;
 use super::sys::Scope;
 use super::target::Target;
-use crate::output;
+use crate::output::{self, reason};
 
 /// Below /proc/sys.
 const PARANOID: &str = "kernel/perf_event_paranoid";
@@ -180,12 +180,6 @@ fn hidden_by(restrict: Option<u32>) -> String {
         Some(0) | None => "the kernel hides its".to_owned(),
     };
     format!("{who} addresses, so its frames have no names; {remedy}")
-}
-
-/// The system's words without `(os error N)`.
-pub fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split_once(" (os error").map_or(text.as_str(), |(words, _)| words).to_owned()
 }
 
 fn is_ours(tid: i32) -> bool {

@@ -9,7 +9,6 @@ use perftab_perfdata::format::feature::Feature;
 use perftab_perfdata::format::perftab_section::{PerftabSection, RecorderState};
 use perftab_perfdata::format::write::{CpuMode, EventDescription};
 use perftab_perfdata::format::{perftab_section, write};
-use rustix::io::Errno;
 
 use super::clock::Clock;
 use super::counters::Counters;
@@ -25,11 +24,12 @@ use super::options::{BuildIdTable, CallChains, OffCpu, Plan};
 use super::output_options::OutputPlan;
 use super::packer::PackingLevel;
 use super::part::{Destination, Part};
-use super::recording_file::{EventHead, FileEnd, LeftOut, is_full};
+use super::recording_file::{EventHead, FileEnd, LeftOut};
 use super::recording_stream;
 use super::session::{Ending, Session};
 use super::tally::{Tally, VdsoSeen};
 use crate::output::{self, notice, printable};
+use crate::result_file::{is_too_long, remedy};
 
 /// A recording of so many bytes may surprise whoever has its stacks walked.
 const MANY_COPIES: u64 = 16 << 20;
@@ -151,14 +151,14 @@ impl Session {
                 LeftOut::Nothing => "",
                 LeftOut::Something => ", without build-ids or symbols",
             };
-            let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {
-                Some(Errno::FBIG) => {
-                    "; raise the limit on files (ulimit -f), or stay below it with --switch-output=SIZE"
+            let remedy = match remedy(error) {
+                Some(remedy) if is_too_long(error) && !is_stream => {
+                    format!("; {remedy}, or stay below it with --switch-output=SIZE")
                 }
-                _ if is_full(error) => "; free some space, or write elsewhere with -o",
-                _ => "",
+                Some(remedy) => format!("; {remedy}"),
+                None => String::new(),
             };
-            let reason = explain::reason(error);
+            let reason = output::reason(error);
             let holds = if is_stream { "there are" } else { "it holds" };
             notice(format_args!(
                 "writing {path} stopped: {reason}; {holds} the {samples} until then{without}{remedy}"

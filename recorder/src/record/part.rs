@@ -13,9 +13,10 @@ use super::gaps::Gaps;
 use super::identify::Identified;
 use super::live::{self, RecordsReader};
 use super::packer::{Packed, Packer, PackingLevel};
-use super::recording_file::{FileEnd, LeftOut, RecordingFile, is_full};
+use super::recording_file::{FileEnd, LeftOut, RecordingFile};
 use super::recording_stream::RecordingStream;
 use super::tally::Tally;
+use crate::result_file::is_full;
 
 /// Written in pieces of about this size once one did not fit on the disk any more.
 const LAST_WRITES: usize = 16 << 10;

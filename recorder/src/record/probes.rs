@@ -26,9 +26,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::command;
 use super::events::{Argument, EventSpec, Moment, Probe, ProbePlace, Tracefs};
-use super::{command, explain};
-use crate::output::notice;
+use crate::output::{self, notice};
 
 /// Of the groups of our events; the number of the process that made them follows.
 const GROUP: &str = "perftab_";
@@ -226,7 +226,7 @@ fn make(
         Err(error) => Err(anyhow!(
             "the kernel takes no probe at {:#x} of {shown} ({})",
             place.offset,
-            explain::reason(&error)
+            output::reason(&error)
         )),
     }
 }
@@ -240,7 +240,7 @@ fn not_permitted(list: &Path, error: &io::Error) -> anyhow::Error {
     anyhow!(
         "probes of programs are made in {}, which only root may write ({}); record as root",
         list.display(),
-        explain::reason(error)
+        output::reason(error)
     )
 }
 

@@ -33,6 +33,7 @@ use rustix::io::Errno;
 
 use super::write_behind::{RingsFill, WriteBehindFile};
 use crate::output::{self, Readers};
+use crate::result_file::{is_full, with_remedy};
 
 /// Kept free for the feature sections.
 const END_RESERVE: u64 = 256 << 10;
@@ -123,14 +124,15 @@ impl RecordingFile {
     pub fn create(path: &Path, events: &[EventHead<'_>], rings: RingsFill) -> Result<Self> {
         check_kind(path)?;
         keep_old(path)?;
-        let mut file = output::create(path, Readers::Owner)?;
+        let mut file = output::create_private(path)?;
         let (header, head) = head(events);
         if let Err(error) = file.write_all(&head) {
             // An empty file would be taken for a recording, and a later one for its successor.
             if file.metadata().is_ok_and(|meta| meta.is_file()) {
                 let _ = fs::remove_file(path);
             }
-            return Err(error).with_context(|| format!("{} cannot be written", path.display()));
+            return Err(with_remedy(error))
+                .with_context(|| format!("{} cannot be written", path.display()));
         }
         let end = header.data.offset;
         let (kind, allocated, names) = match file.metadata() {
@@ -433,7 +435,8 @@ impl RecordingFile {
     }
 
     fn failed(&self, error: io::Error) -> anyhow::Error {
-        anyhow::Error::new(error).context(format!("{} cannot be completed", self.path.display()))
+        anyhow::Error::new(with_remedy(error))
+            .context(format!("{} cannot be completed", self.path.display()))
     }
 }
 
@@ -458,12 +461,6 @@ fn leave_out_the_largest(end: &mut FileEnd) -> bool {
         _ => end.section.clear(),
     }
     true
-}
-
-/// Whether a write failed for want of space: the disk, a quota, or a limit on file sizes.
-pub fn is_full(error: &io::Error) -> bool {
-    let full = [Errno::NOSPC, Errno::DQUOT, Errno::FBIG];
-    full.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// Header, ids of all events, attr array.

@@ -4,13 +4,11 @@
 //! everything where perf and perftab look, and the viewer opens the file as it is. gzip, because
 //! every tar unpacks it and it is several times faster than perf's bzip2; with zstd, `tar` needs a
 //! second program on the machine that unpacks.
-//!
-//! Constraint: a file under the name asked for is complete; until then it has a passing name.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,7 +25,7 @@ use crate::commands::{finish, read};
 use crate::input::is_link_argument;
 use crate::output::{self, Outcome, Progress, Unit};
 use crate::recording::USUAL_NAME;
-use crate::scratch;
+use crate::result_file::ResultFile;
 use crate::stop::Stop;
 
 /// Packs what is found; what is not, is said.
@@ -105,9 +103,7 @@ fn output_path(args: &ArchiveArgs) -> PathBuf {
 
 /// An archive being written.
 struct Packer {
-    tar: Builder<GzEncoder<Box<dyn Write>>>,
-    /// The passing name, and the name it gets. None for standard output.
-    names: Option<(PathBuf, PathBuf)>,
+    tar: Builder<GzEncoder<ResultFile>>,
     progress: Progress,
     done: u64,
     packed: usize,
@@ -117,24 +113,12 @@ struct Packer {
 
 impl Packer {
     fn create(output: &Path, stop: Stop) -> anyhow::Result<Self> {
-        let (writer, names): (Box<dyn Write>, _) = if output == Path::new("-") {
-            if io::stdout().is_terminal() {
-                bail!("standard output is a terminal; name a file with -o");
-            }
-            (Box::new(output::Results::new()), None)
-        } else {
-            let name = output.file_name().context("the archive needs a file name")?;
-            let name = format!(".{}.{}", name.display(), scratch::unique_suffix());
-            let passing = output.with_file_name(name);
-            let options =
-                OpenOptions::new().write(true).create_new(true).mode(0o644).open(&passing);
-            let file = options.with_context(|| passing.display().to_string())?;
-            (Box::new(io::BufWriter::new(file)), Some((passing, output.to_owned())))
-        };
+        if output == Path::new("-") && io::stdout().is_terminal() {
+            bail!("standard output is a terminal; name a file with -o");
+        }
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         Ok(Self {
-            tar: Builder::new(GzEncoder::new(writer, Compression::fast())),
-            names,
+            tar: Builder::new(GzEncoder::new(ResultFile::create(output)?, Compression::fast())),
             progress: Progress::begin("Packing", Unit::Bytes, None),
             done: 0,
             packed: 0,
@@ -206,25 +190,10 @@ impl Packer {
     }
 
     /// Ends the archive and gives it its name; its size.
-    fn finish(mut self) -> anyhow::Result<u64> {
-        self.tar.finish()?;
-        self.tar.get_mut().try_finish()?;
-        self.tar.get_mut().get_mut().flush()?;
+    fn finish(self) -> anyhow::Result<u64> {
+        let file = self.tar.into_inner()?.finish()?;
         self.stop.check("no archive was written")?;
-        let Some((passing, name)) = self.names.take() else { return Ok(self.done) };
-        let renamed = fs::rename(&passing, &name).and_then(|()| Ok(fs::metadata(&name)?.len()));
-        renamed.with_context(|| {
-            let _ = fs::remove_file(&passing);
-            "it cannot get its name"
-        })
-    }
-}
-
-impl Drop for Packer {
-    fn drop(&mut self) {
-        if let Some((passing, _)) = &self.names {
-            let _ = fs::remove_file(passing);
-        }
+        Ok(file.finish()?.unwrap_or(self.done))
     }
 }
 

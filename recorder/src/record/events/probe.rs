@@ -20,8 +20,7 @@ use super::tracepoint::Tracepoint;
 use super::{EventCode, EventSpec, Sampled};
 use crate::images::identity;
 use crate::images::local::{Holding, Places, open_matching, open_regular};
-use crate::output::notice;
-use crate::record::explain;
+use crate::output::{self, notice};
 use crate::record::probed_files::{self, ProbedFiles};
 
 const CALL: &str = "uprobe:";
@@ -367,7 +366,7 @@ pub fn open(path: &Path) -> Result<Image> {
         Ok(metadata) if !metadata.is_file() => bail!("{shown} is no regular file"),
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => bail!("there is no file {shown}"),
-        Err(error) => bail!("{shown}: {}", explain::reason(&error)),
+        Err(error) => bail!("{shown}: {}", output::reason(&error)),
     }
     let file: File = open_regular(path).with_context(|| format!("{shown} cannot be opened"))?;
     let image = identity::image(&file).with_context(|| format!("{shown}"))?;

@@ -1,0 +1,204 @@
+//! A file of results: under the name asked for it is whole, and until then what was there stays.
+//!
+//! It is written under a passing name beside that. What is not a file of the user's own under one name is written in
+//! place, as it has to stay what it is: a device, a pipe, what a link leads to.
+
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::output::{self, Readers, Results};
+use crate::scratch::UnnamedFile;
+use crate::stop::Stop;
+
+/// Of a new file, as far as the umask lets others have it.
+const USUAL_MODE: u32 = 0o666;
+
+/// Where results go; standard output where it is named `-`.
+pub struct ResultFile(BufWriter<Place>);
+
+enum Place {
+    Stdout(Results),
+    There(File),
+    Passing { copy: UnnamedFile, mode: Option<u32>, name: PathBuf, stop: Stop },
+}
+
+impl ResultFile {
+    /// Before there is anything in it.
+    pub fn create(path: &Path) -> anyhow::Result<Self> {
+        let place = match path == Path::new("-") {
+            true => Place::Stdout(Results::new()),
+            false => Place::create(path)?,
+        };
+        Ok(Self(BufWriter::new(place)))
+    }
+
+    /// Gives it its name. How long it is, if that is known.
+    pub fn finish(mut self) -> anyhow::Result<Option<u64>> {
+        self.0.flush()?;
+        match self.0.get_mut() {
+            Place::Stdout(_) => Ok(None),
+            Place::There(file) => {
+                Ok(Some(file.metadata()?).filter(Metadata::is_file).map(|it| it.len()))
+            }
+            Place::Passing { copy, mode, name, stop } => {
+                if let Some(mode) = *mode {
+                    copy.file.set_permissions(Permissions::from_mode(mode))?;
+                }
+                let length = copy.file.metadata()?.len();
+                stop.check("nothing was written")?;
+                copy.rename_writable_to(name).context("it cannot get its name")?;
+                stop.clone().uninstall();
+                Ok(Some(length))
+            }
+        }
+    }
+}
+
+impl Write for ResultFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Place {
+    fn create(path: &Path) -> anyhow::Result<Self> {
+        let cannot = || format!("{} cannot be written", path.display());
+        let Some(there) = output::open_there(path, OFlags::WRONLY, Readers::All)? else {
+            return Self::passing(path, None).with_context(cannot);
+        };
+        let metadata = there.metadata().with_context(cannot)?;
+        if !metadata.is_file() {
+            return Ok(Self::There(there));
+        }
+        let is_link = fs::symlink_metadata(path).with_context(cannot)?.is_symlink();
+        if !is_link && metadata.nlink() == 1 && output::is_ours(&metadata) {
+            match Self::passing(path, Some(metadata.mode() & 0o777)) {
+                Err(error) if is_folder_closed(&error) => {}
+                passing => return passing.with_context(cannot),
+            }
+        }
+        there.set_len(0).with_context(cannot)?;
+        Ok(Self::There(there))
+    }
+
+    fn passing(path: &Path, mode: Option<u32>) -> io::Result<Self> {
+        let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+        let copy = UnnamedFile::create(folder.unwrap_or(Path::new(".")), USUAL_MODE)?;
+        let stop = Stop::install().map_err(io::Error::other)?;
+        Ok(Self::Passing { copy, mode, name: path.to_owned(), stop })
+    }
+}
+
+impl Write for Place {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match self {
+            Self::Stdout(results) => return results.write(bytes),
+            Self::There(file) => file.write(bytes),
+            Self::Passing { stop, .. } if stop.is_asked() => {
+                return Err(io::Error::other("stopped: nothing was written"));
+            }
+            Self::Passing { copy, .. } => copy.file.write(bytes),
+        };
+        written.map_err(with_remedy)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(results) => results.flush(),
+            Self::There(_) | Self::Passing { .. } => Ok(()),
+        }
+    }
+}
+
+/// Whether a folder takes no new files, though those in it may be written to.
+fn is_folder_closed(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Whether a write failed for want of space: the disk, a quota, or a limit on file sizes.
+pub fn is_full(error: &io::Error) -> bool {
+    let full = [Errno::NOSPC, Errno::DQUOT, Errno::FBIG];
+    full.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// Whether a file must not become as long (`ulimit -f`).
+pub fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::FBIG.raw_os_error())
+}
+
+/// What to do about a write that failed for want of space.
+pub fn remedy(error: &io::Error) -> Option<&'static str> {
+    is_full(error).then(|| match is_too_long(error) {
+        true => "raise the limit on files (ulimit -f)",
+        false => "free some space, or write elsewhere with -o",
+    })
+}
+
+/// Why a write failed, and what to do about it.
+pub fn with_remedy(error: io::Error) -> io::Error {
+    match remedy(&error) {
+        Some(remedy) => {
+            io::Error::new(error.kind(), format!("{}; {remedy}", output::reason(&error)))
+        }
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A disk that is full, Ctrl-C, names that change: whatever ends it before the end.
+    #[test]
+    fn what_was_there_stays_until_the_end() {
+        let folder =
+            std::env::temp_dir().join(format!("perftab-result-file-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let [new, old, link] = ["new", "old", "link"].map(|name| folder.join(name));
+        fs::write(&old, "before").unwrap();
+        fs::set_permissions(&old, Permissions::from_mode(0o640)).unwrap();
+        symlink(&old, &link).unwrap();
+        let begin = |path: &Path| {
+            let mut file = ResultFile::create(path).unwrap();
+            file.write_all(b"after").unwrap();
+            file.flush().unwrap();
+            file
+        };
+        let read = |path: &Path| fs::read_to_string(path).ok();
+
+        [&new, &old].into_iter().for_each(|path| drop(begin(path)));
+        assert_eq!((read(&new), read(&old).as_deref()), (None, Some("before")));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+        for path in [&new, &old] {
+            assert_eq!(begin(path).finish().unwrap(), Some(5));
+            assert_eq!(read(path).as_deref(), Some("after"));
+        }
+        assert_eq!(fs::metadata(&old).unwrap().mode() & 0o777, 0o640);
+        // Links and devices stay what they are.
+        fs::write(&old, "longer than that").unwrap();
+        assert_eq!(begin(&link).finish().unwrap(), Some(5));
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(begin(Path::new("/dev/null")).finish().unwrap(), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn whoever_has_no_space_is_told_what_to_do() {
+        let mut full = ResultFile::create(Path::new("/dev/full")).unwrap();
+        full.write_all(b"text").unwrap();
+        let said = full.finish().unwrap_err().to_string();
+        assert_eq!(said, "No space left on device; free some space, or write elsewhere with -o");
+    }
+}
