@@ -98,9 +98,13 @@ impl Session {
         let lost = tally.lost();
         let is_stream = matches!(to, Destination::Stream(_));
         let (mut size, left_out) = to.finish(end)?;
-        let hit_files = match failure.is_none() && !matches!(ending, Ending::WriteFailed(_)) {
-            true => embed::parts_of_files(&embed),
-            false => Vec::new(),
+        let failure = match ending {
+            Ending::WriteFailed(error) => Some(error),
+            _ => failure.as_ref(),
+        };
+        let hit_files = match failure {
+            None => embed::parts_of_files(&embed),
+            Some(_) => Vec::new(),
         };
         // It reads the same open files.
         let left_out_before = embedding.map_or(0, Embedding::finish);
@@ -122,7 +126,8 @@ impl Session {
         }
         warn_of_replaced(&tally, &changed, &identified, &embed);
         warn(&tally, kernel.as_ref(), lost, &counters);
-        if skipped > 0 {
+        // On a disk that is full there was no room, however few they are.
+        if skipped > 0 && failure.is_none() {
             notice(format_args!(
                 "{} keep copies of their stacks, as there was no time to walk these; readers do, \
                  and a lower -F needs less",
@@ -131,7 +136,10 @@ impl Session {
         }
 
         let unfinished = fared.map_or(tally.samples, |fared| fared.unfinished);
-        if matches!(plan.chains, CallChains::Unwound { .. }) && unfinished > 0 && size > MANY_COPIES
+        if matches!(plan.chains, CallChains::Unwound { .. })
+            && unfinished > 0
+            && size > MANY_COPIES
+            && failure.is_none()
         {
             notice(format_args!(
                 "{} keep copies of their stacks, which were not walked to the root; -z packs them, \
@@ -142,10 +150,6 @@ impl Session {
 
         let (word, path) = (output::shell_word(&path), path.display());
         let samples = output::counted(tally.samples, "sample", "samples");
-        let failure = match ending {
-            Ending::WriteFailed(error) => Some(error),
-            _ => failure.as_ref(),
-        };
         if let Some(error) = failure {
             let without = match left_out {
                 LeftOut::Nothing => "",

@@ -43,16 +43,18 @@ pub struct Memory {
 }
 
 impl Destination {
-    fn append(&mut self, records: &[u8]) -> io::Result<()> {
-        match self {
+    /// Appends whole records. So many bytes of them are there afterwards, also if that fails.
+    fn append(&mut self, records: &[u8]) -> (usize, io::Result<()>) {
+        let appended = match self {
             Self::File(file) => file.append(records),
-            Self::Stream(stream) => stream.append(records),
+            Self::Stream(stream) => return stream.append(records),
             Self::Reader(reader) => reader.append(records),
             Self::Memory(memory) => {
                 memory.records.extend_from_slice(records);
                 Ok(())
             }
-        }
+        };
+        (if appended.is_ok() { records.len() } else { 0 }, appended)
     }
 
     /// Bytes of records so far.
@@ -207,7 +209,9 @@ impl Part {
                 return self.write_packed(Packer::next, buffer);
             }
             let mut written = self.write(&records);
-            if written.as_ref().is_err_and(is_full) {
+            // What has gone into a stream stays there, in the middle of a record.
+            let is_undone = !matches!(self.to, Destination::Stream(_));
+            if is_undone && written.as_ref().is_err_and(is_full) {
                 let (sideband, samples) = part_samples(&records);
                 let mut pieces = pieces(&sideband).chain(pieces(&samples));
                 written = pieces.try_for_each(|piece| self.write(piece));
@@ -218,11 +222,11 @@ impl Part {
         *buffer = records;
     }
 
-    /// Writes whole records, or nothing of them.
+    /// Writes whole records, or, but into a stream, nothing of them.
     fn write(&mut self, records: &[u8]) -> io::Result<()> {
-        self.to.append(records)?;
-        self.tally.walk(records);
-        Ok(())
+        let (count, written) = self.to.append(records);
+        self.tally.walk(&records[..count]);
+        written
     }
 
     /// Writes what has come back packed.
@@ -241,7 +245,7 @@ impl Part {
             match self.packer.as_mut().and_then(&next) {
                 None => return,
                 Some(Packed::Record { bytes, content }) => {
-                    if let Err(error) = self.to.append(&bytes) {
+                    if let (_, Err(error)) = self.to.append(&bytes) {
                         missing = content.samples;
                         break error;
                     }
@@ -295,4 +299,47 @@ fn pieces(mut records: &[u8]) -> impl Iterator<Item = &[u8]> {
         records = left;
         (!piece.is_empty()).then_some(piece)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+
+    use perftab_perfdata::format::build_id::BuildId;
+    use perftab_perfdata::format::feature::Feature;
+    use perftab_perfdata::format::write::{CpuMode, build_id_entry};
+    use rustix::pipe::PipeFlags;
+
+    use super::*;
+
+    /// A pipe that nobody reads, and that must not wait, takes a part, as a disk does that becomes full.
+    #[test]
+    fn of_a_stream_that_ends_in_a_record_all_before_it_counts() {
+        let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::NONBLOCK).unwrap();
+        let stream = RecordingStream::to(File::from(writer));
+        let mut part = Part::begin(Destination::Stream(stream), Tally::default(), None).unwrap();
+        let size: u16 = 56;
+        let mut sample = vec![9, 0, 0, 0, 0, 0];
+        sample.extend(size.to_ne_bytes());
+        sample.resize(size.into(), 0);
+        part.take(&mut sample.repeat(1 << 20 >> 5));
+        assert_eq!(part.failure.take().map(|it| it.kind()), Some(io::ErrorKind::WouldBlock));
+        let room = taken(&reader);
+        assert_eq!(part.tally.samples, room / u64::from(size));
+        // Behind half a record, nothing could be read.
+        let mut table = Vec::new();
+        let id = BuildId::new(&[1; 20]).unwrap();
+        build_id_entry(&mut table, CpuMode::User, id, b"/bin/x");
+        let end = FileEnd { features: vec![(Feature::BUILD_ID, table)], section: Vec::new() };
+        assert_eq!(part.to.finish(end).unwrap(), (room, LeftOut::Something));
+        assert_eq!(taken(&reader), 0);
+    }
+
+    fn taken(reader: &OwnedFd) -> u64 {
+        let mut bytes = Vec::new();
+        let _ = File::from(reader.try_clone().unwrap()).read_to_end(&mut bytes);
+        bytes.len() as u64
+    }
 }

@@ -28,6 +28,15 @@ pub struct RecordingStream {
     size: u64,
     /// Those of records, without what comes before.
     data_size: u64,
+    state: State,
+}
+
+/// What a reader finds at the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Whole,
+    /// A record of which not all could be written: nothing may follow.
+    Broken,
 }
 
 /// What comes before the records of a stream.
@@ -53,9 +62,14 @@ impl RecordingStream {
     /// Writes what comes before the records.
     pub fn begin(head: &[u8]) -> Result<Self> {
         let to = io::stdout().as_fd().try_clone_to_owned().context(NAME)?;
-        let mut stream = Self { to: File::from(to), size: 0, data_size: 0 };
-        stream.write(head).with_context(|| format!("{NAME} cannot be written"))?;
+        let mut stream = Self::to(File::from(to));
+        stream.write(head).1.with_context(|| format!("{NAME} cannot be written"))?;
         Ok(stream)
+    }
+
+    /// One with nothing in it.
+    pub(super) fn to(to: File) -> Self {
+        Self { to, size: 0, data_size: 0, state: State::Whole }
     }
 
     /// Bytes of records written.
@@ -63,21 +77,35 @@ impl RecordingStream {
         self.data_size
     }
 
-    /// Appends whole records.
-    pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
-        self.write(records)?;
-        self.data_size += records.len() as u64;
-        Ok(())
+    /// Appends whole records. If that fails, so many bytes of them were written, which nobody takes back.
+    pub fn append(&mut self, records: &[u8]) -> (usize, io::Result<()>) {
+        let (count, written) = self.write(records);
+        self.data_size += count as u64;
+        (count, written)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.to.write_all(bytes)?;
-        self.size += bytes.len() as u64;
-        Ok(())
+    fn write(&mut self, bytes: &[u8]) -> (usize, io::Result<()>) {
+        let (mut count, mut written) = (0, Ok(()));
+        while count < bytes.len() && written.is_ok() {
+            match self.to.write(&bytes[count..]) {
+                Ok(0) => written = Err(io::ErrorKind::WriteZero.into()),
+                Ok(more) => count += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => written = Err(error),
+            }
+        }
+        if written.is_err() {
+            self.state = State::Broken;
+        }
+        self.size += count as u64;
+        (count, written)
     }
 
     /// Writes the build-ids. Whoever has gone away does not miss them.
     pub fn finish(mut self, end: FileEnd) -> Result<(u64, LeftOut)> {
+        if self.state == State::Broken {
+            return Ok((self.size, LeftOut::Something));
+        }
         let table = end.features.into_iter().find(|(feature, _)| *feature == Feature::BUILD_ID);
         let mut entries = table.map(|(_, payload)| payload).unwrap_or_default();
         let kind = RecordType::HEADER_BUILD_ID.0.to_ne_bytes();
@@ -87,7 +115,7 @@ impl RecordingStream {
             entries[at..at + kind.len()].copy_from_slice(&kind);
             at += length;
         }
-        let written = self.write(&entries);
+        let (_, written) = self.write(&entries);
         let left_out = if written.is_ok() { LeftOut::Nothing } else { LeftOut::Something };
         Ok((self.size, left_out))
     }
