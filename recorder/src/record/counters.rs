@@ -552,6 +552,7 @@ fn permitted(
     notices: &mut Vec<String>,
 ) -> Result<Permitted> {
     let (mut permitted, mut kept) = (Vec::new(), Vec::new());
+    let mut user_only: Vec<EventSpec> = Vec::new();
     for spec in specs {
         let open = |spec: &EventSpec| {
             let alone = std::slice::from_ref(spec);
@@ -569,14 +570,10 @@ fn permitted(
                 None => bail!("{} is in the kernel, where only root has breakpoints", spec.name),
             },
             Err(error) if is_refused(&error) && spec.privilege == Privilege::Any => {
-                let user_only = spec.user_only();
-                open(&user_only).map_err(|error| explain::refused(&error, plan, Scope::Own))?;
-                notices.push(format!(
-                    "user space only ({}): {}",
-                    user_only.name,
-                    explain::paranoid("the kernel", 1)
-                ));
-                permitted.push(user_only);
+                let spec = spec.user_only();
+                open(&spec).map_err(|error| explain::refused(&error, plan, Scope::Own))?;
+                permitted.push(spec.clone());
+                user_only.push(spec);
             }
             Err(error) if is_refused(&error) && spec.privilege == Privilege::KernelOnly => {
                 bail!(explain::paranoid("the kernel", 1));
@@ -595,6 +592,11 @@ fn permitted(
                 ));
             }
         }
+    }
+    if !user_only.is_empty() {
+        let names: Vec<&str> = user_only.iter().map(|spec| spec.name.as_str()).collect();
+        let (names, why) = (names.join(", "), explain::paranoid("the kernel", 1));
+        notices.push(format!("user space only ({names}): {why}"));
     }
     Ok(Permitted { specs: permitted, kept })
 }
