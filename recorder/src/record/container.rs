@@ -103,10 +103,16 @@ fn find(asked: &str, containers: &[Container]) -> Result<PathBuf, String> {
     };
     match &meant[..] {
         [one] => Ok(one.folder.clone()),
-        [] => Err(match &running(containers)[..] {
-            [] => "no cgroup here is one of a container that runs".to_owned(),
-            all => format!("there is no such container; there are {}", said(all)),
-        }),
+        [] => {
+            let nothing = match &running(containers)[..] {
+                [] => "no cgroup here is one of a container that runs".to_owned(),
+                all => format!("there is no such container; there are {}", said(all)),
+            };
+            Err(match is_hex(asked) && !is_prefix {
+                true => format!("{nothing}; of an id, give {LEAST_PREFIX} digits or more"),
+                false => nothing,
+            })
+        }
         several => {
             let which = said(several);
             let remedy = match several.iter().all(|it| it.id.is_some()) {
@@ -415,7 +421,9 @@ mod tests {
         assert_eq!(found("jammy", &root).as_deref(), Ok(Path::new("lxc.payload.jammy")));
         let said = found("none", &root).unwrap_err();
         assert!(said.contains("cart (f00df00df00d)") && said.contains("0a2c0a2c0a2c, "), "{said}");
-        assert!(!found("0a1", &root).unwrap_err().contains("may be"), "three digits mean nothing");
+        let said = found("0a1", &root).unwrap_err();
+        assert!(said.ends_with("; of an id, give 4 digits or more"), "{said}");
+        assert!(!found("0a1c", &root).unwrap_err().contains("digits"), "there are four");
     }
 
     #[test]
