@@ -12,6 +12,7 @@ use anyhow::Result;
 use super::cgroup::Place;
 use super::clock::Clock;
 use super::counters::Counters;
+use super::events::EventSpec;
 use super::finish::stream_head;
 use super::options::{Plan, Rate, SamplingArgs};
 use super::part::Destination;
@@ -75,14 +76,26 @@ impl RecordsReader {
 pub struct Recorded {
     /// The events.
     pub events: String,
-    /// How often a sample is taken.
-    pub rate: String,
+    /// How often a sample is taken of each.
+    rates: Vec<(String, String)>,
     /// Where samples are taken.
     pub target: String,
     /// Whether samples have their callers.
     pub chains: Chains,
     /// What time it is by the clock of samples, if that can be read.
     pub now: Option<fn() -> u64>,
+}
+
+impl Recorded {
+    /// How often a sample is taken of the event of this name; if there is none, of all.
+    pub fn rate(&self, event: &str) -> String {
+        if let Some((_, rate)) = self.rates.iter().find(|(name, _)| name == event) {
+            return rate.clone();
+        }
+        let mut rates: Vec<&str> = self.rates.iter().map(|(_, rate)| rate.as_str()).collect();
+        rates.dedup();
+        rates.join(", ")
+    }
 }
 
 /// Whether samples have their callers.
@@ -136,6 +149,15 @@ impl Session {
     }
 }
 
+fn rate(event: &EventSpec, usual: Rate) -> (String, String) {
+    let rate = match event.rate(usual) {
+        Rate::Frequency(hz) => format!("{hz} Hz"),
+        Rate::Period(1) => "each time".to_owned(),
+        Rate::Period(period) => format!("every {period}"),
+    };
+    (event.name.clone(), rate)
+}
+
 fn recorded(plan: &Plan, counters: &Counters) -> Recorded {
     let names: Vec<&str> = counters.events.iter().map(|event| event.spec.name.as_str()).collect();
     let list = |ids: &[i32]| ids.iter().map(i32::to_string).collect::<Vec<_>>().join(",");
@@ -146,11 +168,7 @@ fn recorded(plan: &Plan, counters: &Counters) -> Recorded {
     };
     Recorded {
         events: names.join(","),
-        rate: match plan.rate {
-            _ if counters.take_each_time() => "each time".into(),
-            Rate::Frequency(hz) => format!("{hz} Hz"),
-            Rate::Period(period) => format!("every {period}"),
-        },
+        rates: counters.events.iter().map(|event| rate(&event.spec, plan.rate)).collect(),
         target: match &plan.target {
             Target::Cpus(all) if *all == plan.online_cpus => format!("all, {}", cpus(all.len())),
             Target::Cpus(some) => cpus(some.len()),

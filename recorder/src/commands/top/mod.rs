@@ -338,7 +338,7 @@ impl Top {
             "{}/s, kernel {}, {lost} [{event}, {}] ({})",
             counted(rate.round() as u64, "sample", "samples"),
             percent(self.picture.kernel_share, 1.0),
-            self.recorded.rate,
+            self.recorded.rate(event),
             self.recorded.target
         );
         printable(&heading).into_owned()
