@@ -21,7 +21,7 @@ use super::clock::Clock;
 use super::identify::BUDGET;
 use super::options::Plan;
 use super::part::{Destination, Memory, Part};
-use super::session::Session;
+use super::session::{DESCRIBE_ROUND, Session};
 use super::trigger::{Condition, Trigger};
 use crate::output::notice;
 
@@ -142,10 +142,21 @@ impl Session {
         part.take(&mut samples);
         if let Some(identifier) = &mut self.identifier {
             identifier.add(part.tally.take_new_files_without_id());
-            // What comes meanwhile stays in the rings.
-            identifier.wait(Instant::now() + BUDGET);
+            self.wait_for_identities(Instant::now() + BUDGET);
         }
         Ok(part)
+    }
+
+    /// Waits until it is known what files are, but not longer than this. What is mapped meanwhile is kept: rings of
+    /// sideband are full sooner.
+    fn wait_for_identities(&mut self, end: Instant) {
+        while let Some(identifier) = &mut self.identifier
+            && !identifier.wait(end.min(Instant::now() + DESCRIBE_ROUND))
+            && Instant::now() < end
+        {
+            self.empty_rings();
+            self.write_buffer();
+        }
     }
 
     /// Writes what there is into a file of its own.

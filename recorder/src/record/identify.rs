@@ -159,13 +159,14 @@ impl Identifier {
         }
     }
 
-    /// Waits for what is still to be read, at most until then.
-    pub fn wait(&mut self, end: Instant) {
+    /// Waits for what is still to be read, at most until then. False if something is.
+    pub fn wait(&mut self, end: Instant) -> bool {
         while self.unanswered > 0 {
             let left = end.saturating_duration_since(Instant::now());
-            let Ok(answer) = self.answers.recv_timeout(left) else { break };
+            let Ok(answer) = self.answers.recv_timeout(left) else { return false };
             self.take(answer);
         }
+        true
     }
 
     /// What is known so far, without what was written to since it was read.
