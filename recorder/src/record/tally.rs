@@ -27,8 +27,10 @@ use super::without_period::WithoutPeriod;
 const JITDUMPS_MAX: usize = 1 << 16;
 /// Of more processes than this, files are looked at before a sample comes.
 const UNSAMPLED_MAX: usize = 1 << 16;
-/// Executable memory without a file, as MMAP2 records name it.
-const MEMORY: [&[u8]; 3] = [b"//anon", b"/memfd:", b"[anon"];
+/// Executable memory without a file, as MMAP2 records name it. Readers take nothing under such a name for a file
+/// (`user_dso_kind` in core).
+const MEMORY: [&[u8]; 6] =
+    [b"//anon", b"/memfd:", b"[anon", b"/dev/zero", b"/SYSV", b"/anon_hugepage"];
 /// Offsets in an MMAP2 record: process, address, length, size of the build-id, build-id, name.
 const MMAP2_PID: usize = 8;
 const MMAP2_ADDRESS: usize = 16;
@@ -290,7 +292,8 @@ impl Tally {
             };
             return;
         }
-        if MEMORY.iter().any(|memory| name.starts_with(memory)) {
+        let is_memory = MEMORY.iter().any(|memory| name.starts_with(memory));
+        if is_memory {
             self.run_times.extend(u32_at(record, MMAP2_PID));
         }
         // The name ends at its NUL; behind it comes the trailer, different each time.
@@ -304,7 +307,10 @@ impl Tally {
             if !self.mapped.contains(key) {
                 self.mapped.insert(key.into());
             }
-        } else if misc & misc::CPUMODE_MASK == misc::CPUMODE_USER && name.starts_with(b"/") {
+        } else if misc & misc::CPUMODE_MASK == misc::CPUMODE_USER
+            && name.starts_with(b"/")
+            && !is_memory
+        {
             let time = self.trailer.and_then(|trailer| trailer.time_of(record)).unwrap_or(0);
             if self.was_told(key, time) {
                 return;
@@ -500,7 +506,7 @@ mod tests {
             page_offset: 0,
             file: match BuildId::new(&[id; 20]) {
                 Some(id) => MappedFile::BuildId(id),
-                None => MappedFile::Inode { major: 0, minor: 0, inode: 0 },
+                None => MappedFile::Inode { major: 8, minor: 1, inode: 7 },
             },
             protection: 5,
             flags: 2,
@@ -622,6 +628,22 @@ mod tests {
         fork(&mut born, Fork { pid: 11, tid: 11, parent_pid: 10, parent_tid: 10 }, trailer);
         assert_eq!(told(&[&map(10, 100), &sample(11)]), []);
         assert_eq!(told(&[&born]), [(100, 100)]);
+    }
+
+    /// .NET has 2 GB of it, which would be read.
+    #[test]
+    fn memory_is_no_file_whatever_it_is_called() {
+        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
+        let mut sample = sample(misc::CPUMODE_USER, 0x40_0010, 50, &[]);
+        sample[16..20].copy_from_slice(&1_u32.to_ne_bytes());
+        tally.walk(&sample);
+        let memory = [&b"/memfd:doublemapper (deleted)"[..], b"/dev/zero (deleted)", b"//anon"];
+        for name in memory.into_iter().chain([&b"/opt/app"[..]]) {
+            tally.walk(&mapping(0, name, 0x40_0000, 60));
+        }
+        let files = tally.take_new_files_without_id().into_iter();
+        assert_eq!(files.map(|file| file.path).collect::<Vec<_>>(), [b"/opt/app"]);
+        assert_eq!(tally.run_times(), BTreeSet::from([1]));
     }
 
     #[test]
