@@ -17,7 +17,7 @@ use anyhow::{Context, Result};
 use perftab_perfdata::format::perftab_section::RecorderState;
 use perftab_perfdata::text::stamp;
 
-use super::embed::{self, Embedding};
+use super::embed::{self, Complete, Embedding};
 use super::identify::Identifier;
 use super::options::Plan;
 use super::output_options::{Rotation, SwitchAt};
@@ -197,16 +197,19 @@ impl Session {
         let finished = failure.map_or(Ok(()), |error| Err(error.into())).and(to.finish(end));
         match finished.with_context(|| name.display().to_string()) {
             Ok((size, _)) => {
-                if !self.is_quiet {
-                    notice(format_args!(
-                        "{}, {} lost, {} in {}",
-                        output::counted(tally.samples, "sample", "samples"),
-                        if lost == 0 { "none".to_owned() } else { output::grouped(lost) },
-                        output::size(size),
-                        name.display()
-                    ));
-                }
-                self.embed_in(&name);
+                let (path, samples, is_quiet) = (name.clone(), tally.samples, self.is_quiet);
+                let say = move |growth| {
+                    if !is_quiet {
+                        notice(format_args!(
+                            "{}, {} lost, {} in {}",
+                            output::counted(samples, "sample", "samples"),
+                            if lost == 0 { "none".to_owned() } else { output::grouped(lost) },
+                            output::size(size + growth),
+                            path.display()
+                        ));
+                    }
+                };
+                self.embed_in(&name, say);
             }
             Err(error) => output::failure(&error),
         }
@@ -217,13 +220,15 @@ impl Session {
         }
     }
 
-    /// Has parts of the files that samples hit added to a file that is complete, if it is wanted.
-    fn embed_in(&mut self, name: &Path) {
+    /// Has parts of the files that samples hit added to a file that is complete, if it is wanted; `say` says that it is
+    /// whole, and by how much it has grown.
+    fn embed_in(&mut self, name: &Path, say: impl FnOnce(u64) + Send + 'static) {
         let asked = embed::parts_of_files(&self.embed);
         if asked.is_empty() {
-            return;
+            return say(0);
         }
         let open = self.identifier.as_ref().map(Identifier::files).unwrap_or_default();
-        self.embedding.get_or_insert_with(|| Embedding::start(asked)).add(name, open);
+        let file = Complete { path: name.to_owned(), open, say: Box::new(say) };
+        self.embedding.get_or_insert_with(|| Embedding::start(asked)).add(file);
     }
 }

@@ -12,24 +12,41 @@ use super::hit_files;
 use crate::output;
 use crate::record::identify::IdentifiedFiles;
 
+/// A file that is complete but for parts of files.
+pub struct Complete {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Files that were identified by then.
+    pub open: IdentifiedFiles,
+    /// What to say once it is whole, of so many bytes that it has more by then.
+    pub say: Box<dyn FnOnce(u64) + Send>,
+}
+
 /// The thread. Dropping it waits for what it has to do: a file that is half changed is none.
 pub struct Embedding {
-    complete: Option<Sender<(PathBuf, IdentifiedFiles)>>,
+    complete: Option<Sender<Complete>>,
     thread: Option<JoinHandle<usize>>,
 }
 
 impl Embedding {
     /// Starts it.
     pub fn start(asked: Vec<ElfPart>) -> Self {
-        let (complete, files) = channel::<(PathBuf, IdentifiedFiles)>();
+        let (complete, files) = channel::<Complete>();
         let thread = thread::spawn(move || {
             let mut left_out = 0;
-            for (path, open) in files {
+            for Complete { path, open, say } in files {
                 match hit_files::add(&path, &asked, &open) {
-                    Ok(added) => left_out += added.left_out,
+                    Ok(added) => {
+                        left_out += added.left_out;
+                        say(added.growth);
+                    }
                     // Only the newest are kept.
                     Err(_) if is_gone(&path) => {}
-                    Err(error) => output::failure(&error),
+                    Err(error) => {
+                        output::failure(&error);
+                        // It is as it was.
+                        say(0);
+                    }
                 }
             }
             left_out
@@ -38,9 +55,9 @@ impl Embedding {
     }
 
     /// Has parts added to a file that is complete.
-    pub fn add(&self, path: &Path, open: IdentifiedFiles) {
+    pub fn add(&self, file: Complete) {
         // It fails if the thread has died, which `finish` says.
-        let _ = self.complete.as_ref().map(|it| it.send((path.to_owned(), open)));
+        let _ = self.complete.as_ref().map(|it| it.send(file));
     }
 
     /// Waits until all are done. Returns how many files there was no room for.

@@ -19,7 +19,7 @@ use clap::ValueEnum;
 
 use super::output_options::OutputPlan;
 pub use elf_parts::ElfPart;
-pub use embedding::Embedding;
+pub use embedding::{Complete, Embedding};
 pub use process_code::{ProcessCode, SumOfCode};
 
 /// What may travel in a recording.
