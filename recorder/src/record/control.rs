@@ -3,17 +3,20 @@
 //! As perf's (`evlist__ctlfd_process` in `tools/perf/util/evlist.c`): enable and disable, of all events or of one by its
 //! name, evlist, ping, stop and snapshot. Both are
 //! opened for reading and writing, so that whoever writes may come and go. Descriptors (`fd:`) are opened once more, by
-//! their place in /proc.
+//! their place in /proc: they may be others' too, who want to wait. A socket cannot be, and is asked without waiting.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
 use crate::output::{notice, printable};
 
@@ -23,8 +26,14 @@ const LINE_MAX: usize = 256;
 /// Where requests come from, and where it is said that they are done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlPlaces {
-    requests: PathBuf,
-    done: Option<PathBuf>,
+    requests: ControlPlace,
+    done: Option<ControlPlace>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum ControlPlace {
+    Fifo(PathBuf),
+    Descriptor(RawFd),
 }
 
 impl FromStr for ControlPlaces {
@@ -37,9 +46,10 @@ impl FromStr for ControlPlaces {
             .split_once(',')
             .map_or((places, None), |(requests, done)| (requests, Some(done)));
         let place = |name: &str| match kind {
-            "fifo" if !name.is_empty() => Ok(PathBuf::from(name)),
-            "fd" if name.parse::<u32>().is_ok() => {
-                Ok(PathBuf::from(format!("/proc/self/fd/{name}")))
+            "fifo" if !name.is_empty() => Ok(ControlPlace::Fifo(PathBuf::from(name))),
+            "fd" => {
+                let number = name.parse().ok().filter(|number| *number >= 0).ok_or(WRONG)?;
+                Ok(ControlPlace::Descriptor(number))
             }
             _ => Err(WRONG),
         };
@@ -64,37 +74,104 @@ pub enum Request {
     Ping,
 }
 
+impl ControlPlace {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Fifo(path) => path.clone(),
+            Self::Descriptor(number) => PathBuf::from(format!("/proc/self/fd/{number}")),
+        }
+    }
+
+    fn open(&self) -> Result<Line> {
+        let path = self.path();
+        let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+        let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path);
+        let line = match (opened, self) {
+            (Err(error), Self::Descriptor(number)) if is_socket(&error) => {
+                socket(*number).map(Line::Socket)
+            }
+            (opened, _) => opened.map(Line::File),
+        };
+        line.with_context(|| format!("--control: {}", path.display()))
+    }
+}
+
+/// Whether that is why a descriptor cannot be opened once more.
+fn is_socket(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NXIO.raw_os_error())
+}
+
+/// A descriptor of our own, by its number.
+fn socket(number: RawFd) -> io::Result<OwnedFd> {
+    let us = pidfd_open(getpid(), PidfdFlags::empty())?;
+    Ok(pidfd_getfd(us, number, PidfdGetfdFlags::empty())?)
+}
+
+/// A place, open. Nothing waits for it.
+enum Line {
+    File(File),
+    Socket(OwnedFd),
+}
+
+impl Line {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(bytes),
+            Self::Socket(socket) => Ok(recv(socket, bytes, RecvFlags::DONTWAIT)?.0),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.write_all(bytes),
+            Self::Socket(socket) => {
+                send(socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl AsFd for Line {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::File(file) => file.as_fd(),
+            Self::Socket(socket) => socket.as_fd(),
+        }
+    }
+}
+
 /// Both places, open.
 pub struct Control {
-    requests: File,
-    done: Option<File>,
+    /// `None` once nobody can ask any more.
+    requests: Option<Line>,
+    done: Option<Line>,
     begun: Vec<u8>,
 }
 
 impl Control {
     /// Opens them.
     pub fn open(places: &ControlPlaces) -> Result<Self> {
-        let open = |path: &PathBuf| {
-            let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
-            let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
-            opened.with_context(|| format!("--control: {}", path.display()))
-        };
-        let done = places.done.as_ref().map(open).transpose()?;
-        Ok(Self { requests: open(&places.requests)?, done, begun: Vec::new() })
+        let done = places.done.as_ref().map(ControlPlace::open).transpose()?;
+        Ok(Self { requests: Some(places.requests.open()?), done, begun: Vec::new() })
     }
 
-    /// Readable once a request has come.
-    pub fn as_fd(&self) -> BorrowedFd<'_> {
-        self.requests.as_fd()
+    /// Readable once a request has come, or nobody can ask any more.
+    pub fn as_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.requests.as_ref().map(Line::as_fd)
     }
 
     /// What has come.
     pub fn take(&mut self) -> Vec<Request> {
         let mut bytes = [0; 4096];
         let mut taken = Vec::new();
-        while let Ok(count) = self.requests.read(&mut bytes)
-            && count > 0
+        while let Some(line) = &mut self.requests
+            && let Ok(count) = line.read(&mut bytes)
         {
+            // The other end of a socket is closed: it would be readable for ever.
+            if count == 0 {
+                self.requests = None;
+            }
             for &byte in &bytes[..count] {
                 match byte {
                     b'\n' | 0 => taken.extend(request(&std::mem::take(&mut self.begun))),
@@ -110,7 +187,7 @@ impl Control {
     /// a string of C. Who does not read it does not want to know.
     pub fn acknowledge(&mut self) {
         if let Some(done) = &mut self.done {
-            let _ = done.write_all(b"ack\n\0");
+            let _ = done.write(b"ack\n\0");
         }
     }
 }
@@ -145,25 +222,54 @@ fn request(line: &[u8]) -> Option<Request> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
     use super::*;
 
     #[test]
     fn places_are_written_as_in_perf() {
         let places = |text: &str| text.parse::<ControlPlaces>();
         let both = places("fifo:/tmp/ctl,/tmp/ack").unwrap();
-        assert_eq!(both.requests, PathBuf::from("/tmp/ctl"));
-        assert_eq!(both.done, Some(PathBuf::from("/tmp/ack")));
-        assert_eq!(places("fd:7").unwrap().requests, PathBuf::from("/proc/self/fd/7"));
+        assert_eq!(both.requests, ControlPlace::Fifo(PathBuf::from("/tmp/ctl")));
+        assert_eq!(both.done, Some(ControlPlace::Fifo(PathBuf::from("/tmp/ack"))));
+        assert_eq!(places("fd:7").unwrap().requests, ControlPlace::Descriptor(7));
         for bad in ["", "fifo", "fifo:", "fifo:ctl,", "fd:ctl", "pipe:ctl", "fd:1,-2"] {
             assert!(places(bad).is_err(), "{bad}");
         }
     }
 
+    fn descriptor(of: &impl AsRawFd) -> ControlPlace {
+        ControlPlace::Descriptor(of.as_raw_fd())
+    }
+
+    /// As perf takes it.
+    #[test]
+    fn a_socket_is_asked_until_its_other_end_is_closed() {
+        let (mut theirs, ours) = UnixStream::pair().unwrap();
+        let requests = descriptor(&ours);
+        let places = ControlPlaces { done: Some(requests.clone()), requests };
+        let mut control = Control::open(&places).unwrap();
+        drop(ours);
+        assert_eq!(control.take(), []);
+        theirs.write_all(b"enable\nsto").unwrap();
+        assert_eq!(control.take(), [Request::Enable(None)]);
+        control.acknowledge();
+        let mut ack = [1; 5];
+        theirs.read_exact(&mut ack).unwrap();
+        assert_eq!(&ack, b"ack\n\0");
+        theirs.write_all(b"p\n").unwrap();
+        drop(theirs);
+        assert!(control.as_fd().is_some());
+        assert_eq!(control.take(), [Request::Stop]);
+        assert!(control.as_fd().is_none(), "it would be polled for ever");
+        control.acknowledge();
+    }
+
     #[test]
     fn requests_are_lines_however_they_come() {
-        let (reader, mut writer) = std::io::pipe().unwrap();
-        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
-        let places = ControlPlaces { requests: path.into(), done: None };
+        let (reader, mut writer) = io::pipe().unwrap();
+        let places = ControlPlaces { requests: descriptor(&reader), done: None };
         let mut control = Control::open(&places).unwrap();
         assert_eq!(control.take(), []);
         writer.write_all(b"ping\nena").unwrap();
@@ -181,9 +287,9 @@ mod tests {
     /// `char ack[5]; read(fd, ack, 5); assert(strcmp(ack, "ack\n") == 0)`
     #[test]
     fn what_is_done_is_acknowledged_as_a_string_of_c() {
-        let (mut reader, writer) = std::io::pipe().unwrap();
-        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&writer));
-        let places = ControlPlaces { requests: path.clone().into(), done: Some(path.into()) };
+        let (mut reader, writer) = io::pipe().unwrap();
+        let requests = descriptor(&writer);
+        let places = ControlPlaces { done: Some(requests.clone()), requests };
         Control::open(&places).unwrap().acknowledge();
         let mut ack = [1; 5];
         reader.read_exact(&mut ack).unwrap();

@@ -346,7 +346,7 @@ impl Session {
                 .and_then(KernelModules::as_fd)
                 .into_iter()
                 .chain([signals.as_fd()])
-                .chain(control.as_ref().map(Control::as_fd))
+                .chain(control.as_ref().and_then(Control::as_fd))
                 .collect();
             let until_start = starts.map(|starts| starts.saturating_duration_since(now));
             let of_part = self.parts.as_ref().and_then(Parts::patience);
