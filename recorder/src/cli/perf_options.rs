@@ -19,7 +19,7 @@ use super::report::CallGraph;
 /// Options of a command of perf.
 struct Options {
     command: &'static str,
-    /// What changes nothing here; those with a `=` have a value.
+    /// What changes nothing here; those with a `=` have a value, those with `[=]` may have one.
     accepted: &'static str,
     /// Letters that options of ours have in this command of perf; they differ from one to the next.
     letters: &'static [(&'static str, char)],
@@ -34,7 +34,8 @@ const COMMANDS: &[Options] = &[
     Options {
         command: "record",
         accepted: "-v --verbose -T --timestamp -P --period --sample-identifier --timestamp-boundary -R --raw-samples \
-                   --tail-synthesize --proc-map-timeout= --num-thread-synthesize=",
+                   --tail-synthesize --proc-map-timeout= --num-thread-synthesize= \
+                   --aio[=] --affinity= --mmap-flush=",
         letters: &[],
         answers: &[
             (
@@ -59,9 +60,9 @@ const COMMANDS: &[Options] = &[
             ),
         ],
         others: "-I --intr-regs -n --no-samples -S --snapshot -s \
-                 --stat --affinity --aio --all-cgroups --aux-sample \
+                 --stat --all-cgroups --aux-sample \
                  --clang-opt --clang-path --debuginfod \
-                 --mmap-flush --namespaces \
+                 --namespaces \
                  --no-bpf-event --off-cpu-thresh \
                  --setup-filter \
                  --switch-output-event --synth \
@@ -161,11 +162,15 @@ const COMMANDS: &[Options] = &[
         letters: &[("comm", 'C'), ("dso", 'd')],
         answers: &[
             ("-S --symbols", "use --focus NAME"),
+            (
+                "-c --compute",
+                "rows have both sides and the change; --sort change, increase or decrease orders them",
+            ),
             ("-s", "rows are functions; --sort orders them"),
             ("-o --order", "use --sort increase, decrease, before, after or name"),
             ("--symfs --kallsyms -m --modules", "name the folder or file with --image"),
         ],
-        others: "-b --baseline-only -c --compute -D --dump-raw-trace -F --formula -p \
+        others: "-b --baseline-only -D --dump-raw-trace -F --formula -p \
                  --period -t --field-separator --cycles-hist --percentage --stream",
         instead: "perftab diff --help lists what there is; --json has every column",
     },
@@ -213,12 +218,15 @@ pub fn accept(mut cli: Command) -> Command {
 }
 
 fn without_effect(option: &'static str) -> Arg {
-    let name = option.trim_end_matches('=');
+    let name = option.trim_end_matches("[=]").trim_end_matches('=');
     let arg = Arg::new(name).hide(true);
     let arg = match (name.strip_prefix("--"), name.chars().last()) {
         (Some(long), _) => arg.long(long),
         (None, letter) => arg.short(letter),
     };
+    if option.ends_with("[=]") {
+        return arg.action(ArgAction::Set).num_args(0..=1).require_equals(true);
+    }
     arg.action(if name == option { ArgAction::Count } else { ArgAction::Set })
 }
 
@@ -450,6 +458,18 @@ mod tests {
         );
         assert_eq!(answer(&arguments("record"), "--off-cup"), None);
         assert_eq!(answer(&arguments("view"), "--tui"), None);
+    }
+
+    /// `--aio` stands before the command more often than before a number.
+    #[test]
+    fn what_changes_nothing_has_the_values_that_it_has_in_perf() {
+        for options in ["--aio", "--aio=4 --affinity=cpu", "--affinity node --mmap-flush 16M"] {
+            let line = format!("perftab record {options} true");
+            let read = Cli::whole_command().try_get_matches_from(line.split(' ')).expect(options);
+            let (_, read) = read.subcommand().expect("a command");
+            let command: Vec<_> = read.get_many::<OsString>("command").expect("it").collect();
+            assert_eq!(command, ["true"], "{options}");
+        }
     }
 
     #[test]
