@@ -490,7 +490,6 @@ impl Session {
         let begun = Clock::record_time();
         let before = self.taken();
         self.empty_rings();
-        let latest = self.describe_new_modules();
         let mut has_records = self.end_round(begun, before);
         if self.unwinder.is_some() {
             has_records = self.write_what_is_unwound();
@@ -503,10 +502,6 @@ impl Session {
         if has_checkpoint || (has_records && !self.part.is_packed()) {
             self.part.to.acknowledge();
         }
-        let now = self.latest();
-        if let Some(kernel) = &mut self.kernel {
-            kernel.modules.looked_after(latest.unwrap_or(now));
-        }
     }
 
     /// Empties every ring for the thread that walks stacks, and leaves the rest to the next [`Self::round`].
@@ -517,8 +512,10 @@ impl Session {
         self.end_round(begun, before);
     }
 
-    /// Says that rings were emptied, if anything was in them: then it is true.
+    /// Describes the modules that came since the last round, however short that was: a mapping may not be older than what
+    /// rounds before have ended. Says that rings were emptied, if anything was in them: then it is true.
     fn end_round(&mut self, begun: u64, taken_before: u64) -> bool {
+        let latest = self.describe_new_modules();
         let is_waited_for = self.unwinder.as_ref().is_some_and(Unwinder::holds_samples);
         let has_records = self.taken() > taken_before || !self.buffer.is_empty() || is_waited_for;
         // Of what is kept, samples are still to come.
@@ -536,6 +533,10 @@ impl Session {
                     self.part.records = RecordsSince::Some;
                 }
             }
+        }
+        let now = self.latest();
+        if let Some(kernel) = &mut self.kernel {
+            kernel.modules.looked_after(latest.unwrap_or(now));
         }
         has_records
     }
