@@ -62,7 +62,6 @@ const COMMANDS: &[Options] = &[
         others: "-I --intr-regs -n --no-samples -S --snapshot -s \
                  --stat --all-cgroups --aux-sample \
                  --clang-opt --clang-path --debuginfod \
-                 --namespaces \
                  --no-bpf-event --off-cpu-thresh \
                  --setup-filter \
                  --switch-output-event --synth \

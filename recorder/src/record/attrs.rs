@@ -11,7 +11,7 @@ use super::events::{EventSpec, GroupSamples, Grouping, Mode, Privilege, Sampled}
 use super::options::{CallChains, Children, KeptSamples, Plan, Rate, StackCopy, Start};
 use super::sys;
 use super::target::Target;
-use super::tasks::DescribedMappings;
+use super::tasks::{DescribedMappings, NamespaceRecords};
 
 /// What the running kernel can put into an attr. Each level includes those below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -174,6 +174,7 @@ pub fn attr(
         let described = plan.chains.described_mappings();
         let has_data = plan.data.fields & sample_type::ADDR != 0;
         attr.set_mmap_data(u64::from(has_data || described == DescribedMappings::OfFiles));
+        attr.set_namespaces(u64::from(plan.namespaces == NamespaceRecords::Written));
         attr.set_build_id(u64::from(level >= KernelLevel::BuildIds));
         attr.set_ksymbol(u64::from(level >= KernelLevel::BpfEvents));
         attr.set_bpf_event(u64::from(level >= KernelLevel::BpfEvents));

@@ -78,7 +78,8 @@ impl Session {
         }
         let begun = Instant::now();
         let trailer = self.trailer.at(Clock::record_time());
-        let mut tasks = RunningTasks::new(trailer, plan.chains.described_mappings());
+        let mut tasks =
+            RunningTasks::new(trailer, plan.chains.described_mappings(), plan.namespaces);
         self.part.gaps.mappings = Mappings::Known;
         let mut emptied = begun;
         for pid in self.running_processes(plan) {

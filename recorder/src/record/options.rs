@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use rustix::thread::CapabilitySet;
 
 use super::chain_mode;
 use super::chain_parts::ChainParts;
@@ -19,7 +20,7 @@ use super::packer::PackingLevel;
 use super::probed_files::ProbedFiles;
 use super::sampled_data::{DataArgs, SampledData};
 use super::target::{Target, TargetArgs};
-use super::tasks::DescribedMappings;
+use super::tasks::{DescribedMappings, NamespaceRecords};
 use super::trigger::Trigger;
 use crate::perfconfig::{PerfConfig, RecordBuildIds};
 
@@ -93,6 +94,9 @@ pub struct RecordArgs {
     /// What samples say of data and branches.
     #[command(flatten)]
     pub data: DataArgs,
+    /// Also the namespaces of threads.
+    #[arg(long, hide = true)]
+    pub namespaces: bool,
     /// Also record where threads wait, and how long
     #[arg(long)]
     pub off_cpu: bool,
@@ -337,6 +341,8 @@ pub struct Plan {
     pub children: Children,
     /// Whether context switches are recorded.
     pub off_cpu: OffCpu,
+    /// Whether namespaces are.
+    pub namespaces: NamespaceRecords,
     /// Ring of each CPU.
     pub ring: RingSize,
     /// What travels in the recording.
@@ -394,6 +400,13 @@ impl Plan {
         Ok(Self {
             data: args.data.checked(plan.chains)?,
             off_cpu: if args.off_cpu { OffCpu::Recorded } else { OffCpu::LeftOut },
+            namespaces: match args.namespaces {
+                true if !host::has_any(CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN) => bail!(
+                    "--namespaces: record as root, or with CAP_PERFMON (setcap cap_perfmon=ep on perftab)"
+                ),
+                true => NamespaceRecords::Written,
+                false => NamespaceRecords::LeftOut,
+            },
             ring: match plan.ring {
                 // All that a flight recorder has.
                 RingSize { origin: RingOrigin::Default, .. } if args.to.overwrite => {
@@ -479,6 +492,7 @@ impl Plan {
                 false => Children::Recorded,
             },
             off_cpu: OffCpu::LeftOut,
+            namespaces: NamespaceRecords::LeftOut,
             ring: match sampling.mmap_pages.as_deref() {
                 Some(text) => RingSize { bytes: ring_size(text)?, origin: RingOrigin::Given },
                 None => RingSize {

@@ -173,7 +173,8 @@ impl Session {
         let packing = plan.packing.filter(|_| matches!(to, Destination::File(_)));
         let next = Part::begin(to, self.part.tally.of_next_part(), packing)?;
         // What is known of files is by inode, which may be of another file by now.
-        self.tasks = RunningTasks::new(self.trailer, plan.chains.described_mappings());
+        self.tasks =
+            RunningTasks::new(self.trailer, plan.chains.described_mappings(), plan.namespaces);
         let before = std::mem::replace(&mut self.part, next);
         self.describe_once_more(plan);
         Ok(before)

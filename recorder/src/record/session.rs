@@ -208,7 +208,7 @@ impl Session {
                 KeptSamples::All => None,
                 KeptSamples::Latest => Some(Flight::new(&plan.triggers)),
             },
-            tasks: RunningTasks::new(trailer, plan.chains.described_mappings()),
+            tasks: RunningTasks::new(trailer, plan.chains.described_mappings(), plan.namespaces),
             embed: plan.embed.clone(),
             build_ids: plan.build_ids,
             clock,

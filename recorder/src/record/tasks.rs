@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use perftab_perfdata::format::build_id::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
 use perftab_perfdata::format::write::{
-    CpuMode, Fork, MappedFile, Mmap2, SampleIdTrailer, comm, fork, mmap2,
+    CpuMode, Fork, MappedFile, Mmap2, SampleIdTrailer, comm, fork, mmap2, namespaces,
 };
 
 use super::sys::{self, QueriedMapping, Sought, WithBuildId};
@@ -39,10 +39,23 @@ pub enum DescribedMappings {
     OfFiles,
 }
 
+/// Whether there are records of the namespaces that threads are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamespaceRecords {
+    /// There are.
+    Written,
+    /// There are none.
+    LeftOut,
+}
+
+/// In the order of the kernel's records.
+const NAMESPACES: [&str; 7] = ["net", "uts", "ipc", "pid", "user", "mnt", "cgroup"];
+
 /// Writes the records of running processes.
 pub struct RunningTasks {
     trailer: SampleIdTrailer,
     described: DescribedMappings,
+    namespaces: NamespaceRecords,
     identities: HashMap<FileKey, Option<BuildId>>,
     vdso: Option<BuildId>,
     source: MappingSource,
@@ -59,10 +72,15 @@ enum MappingSource {
 
 impl RunningTasks {
     /// For records with this trailer.
-    pub fn new(trailer: SampleIdTrailer, described: DescribedMappings) -> Self {
+    pub fn new(
+        trailer: SampleIdTrailer,
+        described: DescribedMappings,
+        namespaces: NamespaceRecords,
+    ) -> Self {
         Self {
             trailer,
             described,
+            namespaces,
             identities: HashMap::new(),
             vdso: vdso_build_id(),
             source: MappingSource::Ioctl,
@@ -91,6 +109,12 @@ impl RunningTasks {
             parent_tid: parent.1 as u32,
         };
         fork(out, born, self.trailer);
+        if self.namespaces == NamespaceRecords::Written {
+            // As perf has it of what cannot be read.
+            let link = |name| fs::metadata(format!("/proc/{pid}/task/{tid}/ns/{name}"));
+            let links = NAMESPACES.map(|name| link(name).map_or((0, 0), |it| (it.dev(), it.ino())));
+            namespaces(out, pid as u32, tid as u32, &links, self.trailer);
+        }
         let name = name.strip_suffix(b"\n").unwrap_or(&name);
         comm(out, pid as u32, tid as u32, name, self.trailer);
     }
@@ -354,7 +378,7 @@ mod tests {
         let pid = std::process::id() as i32;
         let trailer = SampleIdTrailer::of_sample_type(0);
         for described in [DescribedMappings::Executable, DescribedMappings::OfFiles] {
-            let mut by_ioctl = RunningTasks::new(trailer, described);
+            let mut by_ioctl = RunningTasks::new(trailer, described, NamespaceRecords::LeftOut);
             let queried = match by_ioctl.query_mappings(pid) {
                 Err(error) if is_unsupported(&error) => {
                     println!("SKIPPED: both_sources_agree: this kernel has no PROCMAP_QUERY");
@@ -362,7 +386,7 @@ mod tests {
                 }
                 queried => queried.unwrap(),
             };
-            let mut by_text = RunningTasks::new(trailer, described);
+            let mut by_text = RunningTasks::new(trailer, described, NamespaceRecords::LeftOut);
             let read = by_text.read_mappings(pid).unwrap();
             let place = |mapping: &QueriedMapping| {
                 (mapping.start, mapping.end, mapping.offset, key(mapping), mapping.name.clone())
@@ -374,6 +398,38 @@ mod tests {
             assert_eq!(by_ioctl.identities, by_text.identities);
             assert!(by_text.identities.values().any(Option::is_some), "not one build-id");
         }
+    }
+
+    #[test]
+    fn threads_are_in_namespaces_where_these_are_asked_for() {
+        use perftab_perfdata::decode::ByteOrder;
+        use perftab_perfdata::decode::records::{NamespacesRecord, RecordHeader};
+        use perftab_perfdata::format::record::RecordType;
+        let pid = std::process::id();
+        let trailer = SampleIdTrailer::of_sample_type(0);
+        let described = |namespaces| {
+            let tasks = RunningTasks::new(trailer, DescribedMappings::Executable, namespaces);
+            let (mut out, mut found) = (Vec::new(), Vec::new());
+            tasks.write_thread(pid as i32, pid as i32, (1, 1), &mut out);
+            let mut records = &out[..];
+            while let Some((header, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE)
+            {
+                if header.record_type == RecordType::NAMESPACES {
+                    found.push(NamespacesRecord::decode(record, 0, ByteOrder::NATIVE));
+                }
+                records = rest;
+            }
+            found
+        };
+        let inode = |name| fs::metadata(format!("/proc/self/ns/{name}")).ok().map(|it| it.ino());
+        let expected = NamespacesRecord {
+            pid,
+            tid: pid,
+            pid_namespace: inode("pid"),
+            mount_namespace: inode("mnt"),
+        };
+        assert_eq!(described(NamespaceRecords::Written), [Ok(expected)]);
+        assert_eq!(described(NamespaceRecords::LeftOut), []);
     }
 
     #[test]

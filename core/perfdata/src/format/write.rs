@@ -425,6 +425,26 @@ pub fn fork(out: &mut Vec<u8>, fork: Fork, trailer: SampleIdTrailer) {
     end_record(out, start, trailer);
 }
 
+/// Appends a NAMESPACES record: those that a running thread is in, by device and inode of their files, as
+/// `include/uapi/linux/perf_event.h` orders them from `NET_NS_INDEX` on.
+pub fn namespaces(
+    out: &mut Vec<u8>,
+    pid: u32,
+    tid: u32,
+    links: &[(u64, u64)],
+    trailer: SampleIdTrailer,
+) {
+    let start = begin_record(out, RecordType::NAMESPACES, 0);
+    put_u32(out, pid);
+    put_u32(out, tid);
+    put_u64(out, links.len() as u64);
+    for (device, inode) in links {
+        put_u64(out, *device);
+        put_u64(out, *inode);
+    }
+    end_record(out, start, trailer);
+}
+
 /// Appends a LOST_SAMPLES record: so many samples were lost in all, those of LOST records included.
 pub fn lost_samples(out: &mut Vec<u8>, lost: u64, trailer: SampleIdTrailer) {
     let start = begin_record(out, RecordType::LOST_SAMPLES, 0);
