@@ -225,6 +225,9 @@ fn without_deleted(path: &str) -> &str {
     path.strip_suffix(DELETED).unwrap_or(path)
 }
 
+/// Why nobody can say which build of a name it is.
+const SEVERAL_BUILDS: &str = "several builds of it were mapped, and nothing says which this is";
+
 /// What makes a mapped file that one and no other.
 type DsoKey = (String, DsoKind, MappedFrom, Option<ProcessId>);
 
@@ -265,7 +268,20 @@ impl Dsos {
         let id = self.of_less_told(&key).unwrap_or_else(|| self.new_dso(&key));
         // Of which less is told is the one that was met first.
         for less in forms_with_less(kind, mapped_from) {
-            self.index.entry((key.0.clone(), kind, less, process)).or_insert(id);
+            let less = (key.0.clone(), kind, less, process);
+            match self.index.get(&less) {
+                Some(&other)
+                    if kind == DsoKind::Vdso
+                        && other != id
+                        && self.get(other).build_id().is_some() =>
+                {
+                    let unknown = self.new_dso(&less);
+                    self.get_mut(unknown).no_identity_because = Some(SEVERAL_BUILDS);
+                    self.index.insert(less, unknown);
+                }
+                Some(_) => {}
+                None => drop(self.index.insert(less, id)),
+            }
         }
         self.index.insert(key, id);
         id
@@ -288,7 +304,9 @@ impl Dsos {
         let (path, kind, mapped_from, process) = key;
         let known = forms_with_less(*kind, *mapped_from).find_map(|less| {
             let known = *self.index.get(&(path.clone(), *kind, less, *process))?;
-            (self.dsos.get(known.index())?.mapped_from == less).then_some(known)
+            let dso = self.dsos.get(known.index())?;
+            let is_any = dso.no_identity_because == Some(SEVERAL_BUILDS);
+            (dso.mapped_from == less && !is_any).then_some(known)
         })?;
         let dso = self.get_mut(known);
         dso.mapped_from = *mapped_from;
@@ -397,11 +415,18 @@ mod tests {
             assert_eq!(intern("[vdso]", id(2)), 2);
             // Nor what a table lists.
             let listed = BuildId::new(&[3; 20]).expect("not all zero");
-            assert_eq!(dsos.intern_listed("[vdso]", DsoKind::Vdso, listed), DsoId(3));
+            assert_eq!(dsos.intern_listed("[vdso]", DsoKind::Vdso, listed), DsoId(4));
             let told = |id| (dsos.get(DsoId(id)).build_id(), dsos.get(DsoId(id)).recorded_by);
             assert_eq!(told(0), (id(1).build_id(), Some(RecordedBy::Mmap)));
             assert_eq!(told(1), (None, None));
         }
+        // Of two machines, as it seems: which of them has what comes without an id, nobody knows.
+        let mut dsos = Dsos::default();
+        let mut intern = |form| dsos.intern("[vdso]", DsoKind::Vdso, form, None).0;
+        let [nothing, third] = [MappedFrom::Nothing, id(3)];
+        assert_eq!([id(1), nothing, id(2)].map(&mut intern), [0, 0, 1]);
+        assert_eq!([nothing, third, nothing, id(1), id(2)].map(intern), [2, 3, 2, 0, 1]);
+        assert_eq!(dsos.get(DsoId(2)).build_id(), None);
         // A file may have been replaced.
         let mut dsos = Dsos::default();
         let mut intern = |form| dsos.intern("/bin/a", DsoKind::User, form, None).0;
