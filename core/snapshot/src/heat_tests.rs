@@ -263,6 +263,31 @@ fn what_stands_at_places_is_told_if_it_may_be() {
     }
 }
 
+/// Every sample may just fit where what was asked for does not.
+#[test]
+fn texts_that_are_asked_for_come_before_every_sample() {
+    let made = random_profile(5, 300);
+    let with = |privacy: &Privacy, characters| {
+        let options =
+            ShareOptions { privacy: privacy.clone(), characters, ..ShareOptions::default() };
+        encode(&made.contents(), &options).expect("it fits")
+    };
+    let asked = Privacy::everything();
+    let (source, assembly) = (Disclosure::LeftOut, Disclosure::LeftOut);
+    let not_asked = Privacy { source, assembly, ..asked.clone() };
+    let mut instead_of_samples = 0;
+    // From where all samples fit by themselves to where they fit beside the texts.
+    for characters in (7000..8500).step_by(300) {
+        let made = with(&asked, characters);
+        let link = decode(&made.payload).expect("it opens");
+        assert!(link.facts.texts.lines().next().is_some(), "{characters}");
+        let has_samples = [&made, &with(&not_asked, characters)]
+            .map(|made| made.fidelity.times == Times::Samples);
+        instead_of_samples += usize::from(has_samples == [false, true]);
+    }
+    assert!(instead_of_samples > 0);
+}
+
 /// Texts at the places that a whole link tells of, found through the link's own places.
 fn made_places(made: &RandomProfile) -> Vec<String> {
     let link =
