@@ -20,8 +20,8 @@ use perftab_perfdata::format::write::SampleIdTrailer;
 use super::clock::Clock;
 use super::identify::BUDGET;
 use super::options::Plan;
-use super::part::{Destination, Memory, Part};
-use super::session::{DESCRIBE_ROUND, Session};
+use super::part::{Destination, Memory, Part, pieces};
+use super::session::{DESCRIBE_ROUND, Session, WRITE_SIZE};
 use super::trigger::{Condition, Trigger};
 use crate::output::notice;
 
@@ -124,19 +124,22 @@ impl Session {
             ring.read_into(&mut samples).context("a ring cannot be read")?;
         }
         // In this order: what they are in was mapped before.
-        self.empty_rings();
-        self.write_buffer();
+        self.keep_what_comes();
         let mut part =
             Part::begin(self.new_file(path)?, self.part.tally.of_next_part(), plan.packing)?;
         let Some(flight) = &self.flight else { return Ok(part) };
         let Destination::Memory(present) = &self.part.to else { return Ok(part) };
-        let (pieces, begun) = match &flight.older {
-            Some(older) => {
-                ([&older.described, &older.records, &present.records], flight.older_begun)
-            }
-            None => ([&present.described, &Vec::new(), &present.records], flight.begun),
+        let (kept, begun) = match &flight.older {
+            Some(older) => (
+                [&older.described[..], &older.records, &present.records].concat(),
+                flight.older_begun,
+            ),
+            None => ([&present.described[..], &present.records].concat(), flight.begun),
         };
-        pieces.into_iter().for_each(|piece| part.take(&mut piece.clone()));
+        for piece in pieces(&kept, WRITE_SIZE) {
+            part.take(&mut piece.to_vec());
+            self.keep_what_comes();
+        }
         let mut samples = since(&samples, begun, self.counters.sample_type(), self.trailer);
         write::finished_round(&mut samples);
         part.take(&mut samples);
@@ -147,16 +150,20 @@ impl Session {
         Ok(part)
     }
 
-    /// Waits until it is known what files are, but not longer than this. What is mapped meanwhile is kept: rings of
-    /// sideband are full sooner.
+    /// Waits until it is known what files are, but not longer than this.
     fn wait_for_identities(&mut self, end: Instant) {
         while let Some(identifier) = &mut self.identifier
             && !identifier.wait(end.min(Instant::now() + DESCRIBE_ROUND))
             && Instant::now() < end
         {
-            self.empty_rings();
-            self.write_buffer();
+            self.keep_what_comes();
         }
+    }
+
+    /// What is mapped while a file is written is kept: rings of sideband are full sooner.
+    fn keep_what_comes(&mut self) {
+        self.empty_rings();
+        self.write_buffer();
     }
 
     /// Writes what there is into a file of its own.

@@ -18,7 +18,8 @@ use super::recording_stream::RecordingStream;
 use super::tally::Tally;
 use crate::result_file::is_full;
 
-/// Written in pieces of about this size once one did not fit on the disk any more.
+/// Written in pieces of about this size once one did not fit on the disk any more: what still fits is better than nothing
+/// of a second's samples.
 const LAST_WRITES: usize = 16 << 10;
 
 /// Where a recording goes.
@@ -213,7 +214,8 @@ impl Part {
             let is_undone = !matches!(self.to, Destination::Stream(_));
             if is_undone && written.as_ref().is_err_and(is_full) {
                 let (sideband, samples) = part_samples(&records);
-                let mut pieces = pieces(&sideband).chain(pieces(&samples));
+                let mut pieces =
+                    pieces(&sideband, LAST_WRITES).chain(pieces(&samples, LAST_WRITES));
                 written = pieces.try_for_each(|piece| self.write(piece));
             }
             self.failure = written.err();
@@ -285,12 +287,11 @@ fn part_samples(mut records: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (sideband, samples)
 }
 
-/// Whole records in pieces of about [`LAST_WRITES`]: what still fits on a disk that is full is
-/// better than nothing of a second's samples.
-fn pieces(mut records: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// Whole records in pieces of about this size.
+pub fn pieces(mut records: &[u8], size: usize) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let mut left = records;
-        while records.len() - left.len() < LAST_WRITES
+        while records.len() - left.len() < size
             && let Some((_, _, rest)) = RecordHeader::split(left, ByteOrder::NATIVE)
         {
             left = rest;

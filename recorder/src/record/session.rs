@@ -51,7 +51,7 @@ const WRITTEN_AT_LEAST: Duration = Duration::from_millis(100);
 /// How long the disk is waited for at a time.
 const DISK_PATIENCE: Duration = Duration::from_millis(20);
 /// Written in pieces of about this size, however many rings there are.
-const WRITE_SIZE: usize = 1 << 20;
+pub(super) const WRITE_SIZE: usize = 1 << 20;
 
 /// Whether it is time for something that was done last at this time, and took so long: each second, if that takes a
 /// hundredth of the time or less.
