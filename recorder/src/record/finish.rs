@@ -125,8 +125,9 @@ impl Session {
             parts.remove_oldest();
         }
         warn_of_replaced(&tally, &changed, &identified, &embed);
-        warn(&tally, kernel.as_ref(), lost, &counters);
-        // On a disk that is full there was no room, however few they are.
+        // On a disk that is full there was no room, however few samples there are.
+        let lost_of_many = if failure.is_none() { lost } else { 0 };
+        warn(&tally, kernel.as_ref(), lost_of_many, &counters);
         if skipped > 0 && failure.is_none() {
             notice(format_args!(
                 "{} keep copies of their stacks, as there was no time to walk these; readers do, \
