@@ -630,7 +630,7 @@ mod tests {
         assert_eq!(told(&[&born]), [(100, 100)]);
     }
 
-    /// .NET has 2 GB of it, which would be read.
+    /// Run times have gigabytes of it, which would be read.
     #[test]
     fn memory_is_no_file_whatever_it_is_called() {
         let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
