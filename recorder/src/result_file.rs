@@ -1,14 +1,16 @@
 //! A file of results: under the name asked for it is whole, and until then what was there stays.
 //!
 //! It is written under a passing name beside that. What is not a file of the user's own under one name is written in
-//! place, as it has to stay what it is: a device, a pipe, what a link leads to.
+//! place, as it has to stay what it is: a device, a pipe, what a link leads to, a file of another group. Half of a file is
+//! never left there either.
 
 use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
@@ -18,14 +20,23 @@ use crate::stop::Stop;
 
 /// Of a new file, as far as the umask lets others have it.
 const USUAL_MODE: u32 = 0o666;
+/// Who may do what.
+const MODE_BITS: u32 = 0o777;
 
 /// Where results go; standard output where it is named `-`.
 pub struct ResultFile(BufWriter<Place>);
 
 enum Place {
     Stdout(Results),
-    There(File),
+    There { file: File, state: State },
     Passing { copy: UnnamedFile, mode: Option<u32>, name: PathBuf, stop: Stop },
+}
+
+/// How far a file is that is written in place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Begun,
+    Whole,
 }
 
 impl ResultFile {
@@ -38,23 +49,32 @@ impl ResultFile {
         Ok(Self(BufWriter::new(place)))
     }
 
+    /// An error if the user asked to stop. Each write asks as well.
+    pub fn check(&self) -> io::Result<()> {
+        self.0.get_ref().check()
+    }
+
     /// Gives it its name. How long it is, if that is known.
     pub fn finish(mut self) -> anyhow::Result<Option<u64>> {
         self.0.flush()?;
-        match self.0.get_mut() {
+        let place = self.0.get_mut();
+        place.check()?;
+        match place {
             Place::Stdout(_) => Ok(None),
-            Place::There(file) => {
+            Place::There { file, state } => {
+                *state = State::Whole;
                 Ok(Some(file.metadata()?).filter(Metadata::is_file).map(|it| it.len()))
             }
-            Place::Passing { copy, mode, name, stop } => {
-                if let Some(mode) = *mode {
+            Place::Passing { copy, mode, name, .. } => {
+                let made = copy.file.metadata()?;
+                if let Some(mode) = mode.filter(|mode| *mode != made.mode() & MODE_BITS) {
                     copy.file.set_permissions(Permissions::from_mode(mode))?;
                 }
-                let length = copy.file.metadata()?.len();
-                stop.check("nothing was written")?;
-                copy.rename_writable_to(name).context("it cannot get its name")?;
-                stop.clone().uninstall();
-                Ok(Some(length))
+                match copy.rename_writable_to(name) {
+                    Err(error) if is_mount_point(&error) => copy_there(&mut copy.file, name)?,
+                    renamed => renamed.context("it cannot get its name")?,
+                }
+                Ok(Some(made.len()))
             }
         }
     }
@@ -73,40 +93,74 @@ impl Write for ResultFile {
 impl Place {
     fn create(path: &Path) -> anyhow::Result<Self> {
         let cannot = || format!("{} cannot be written", path.display());
+        if path.file_name().is_none() || path.as_os_str().as_bytes().ends_with(b"/") {
+            bail!("{} names no file", path.display());
+        }
         let Some(there) = output::open_there(path, OFlags::WRONLY, Readers::All)? else {
             return Self::passing(path, None).with_context(cannot);
         };
         let metadata = there.metadata().with_context(cannot)?;
-        if !metadata.is_file() {
-            return Ok(Self::There(there));
-        }
         let is_link = fs::symlink_metadata(path).with_context(cannot)?.is_symlink();
-        if !is_link && metadata.nlink() == 1 && output::is_ours(&metadata) {
-            match Self::passing(path, Some(metadata.mode() & 0o777)) {
+        if metadata.is_file() && !is_link && metadata.nlink() == 1 && output::is_ours(&metadata) {
+            match Self::passing(path, Some(metadata.mode() & MODE_BITS)) {
                 Err(error) if is_folder_closed(&error) => {}
+                Ok(passing) if !passing.is_of_group(metadata.gid()).with_context(cannot)? => {}
                 passing => return passing.with_context(cannot),
             }
         }
-        there.set_len(0).with_context(cannot)?;
-        Ok(Self::There(there))
+        if metadata.is_file() {
+            there.set_len(0).with_context(cannot)?;
+        }
+        Ok(Self::There { file: there, state: State::Begun })
     }
 
     fn passing(path: &Path, mode: Option<u32>) -> io::Result<Self> {
         let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-        let copy = UnnamedFile::create(folder.unwrap_or(Path::new(".")), USUAL_MODE)?;
+        let folder = folder.unwrap_or(Path::new("."));
+        // Nobody may read it before who may not read it then.
+        let copy = UnnamedFile::create(folder, mode.unwrap_or(USUAL_MODE))?;
         let stop = Stop::install().map_err(io::Error::other)?;
         Ok(Self::Passing { copy, mode, name: path.to_owned(), stop })
+    }
+
+    /// Whether the same group has a right to it as to what it replaces.
+    fn is_of_group(&self, gid: u32) -> io::Result<bool> {
+        match self {
+            Self::Passing { copy, .. } => Ok(copy.file.metadata()?.gid() == gid),
+            Self::Stdout(_) | Self::There { .. } => Ok(true),
+        }
+    }
+
+    fn check(&self) -> io::Result<()> {
+        match self {
+            Self::Passing { stop, .. } if stop.is_asked() => {
+                Err(io::Error::other("stopped: nothing was written"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        match self {
+            Self::There { file, state: State::Begun } => {
+                if file.metadata().is_ok_and(|it| it.is_file()) {
+                    let _ = file.set_len(0);
+                }
+            }
+            Self::Passing { stop, .. } => stop.uninstall(),
+            Self::Stdout(_) | Self::There { .. } => {}
+        }
     }
 }
 
 impl Write for Place {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.check()?;
         let written = match self {
             Self::Stdout(results) => return results.write(bytes),
-            Self::There(file) => file.write(bytes),
-            Self::Passing { stop, .. } if stop.is_asked() => {
-                return Err(io::Error::other("stopped: nothing was written"));
-            }
+            Self::There { file, .. } => file.write(bytes),
             Self::Passing { copy, .. } => copy.file.write(bytes),
         };
         written.map_err(with_remedy)
@@ -115,9 +169,24 @@ impl Write for Place {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Stdout(results) => results.flush(),
-            Self::There(_) | Self::Passing { .. } => Ok(()),
+            Self::There { .. } | Self::Passing { .. } => Ok(()),
         }
     }
+}
+
+/// Whether nothing can take the place of a file, as it is mounted there by itself: a container's.
+fn is_mount_point(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ResourceBusy
+}
+
+/// Puts what is complete into a file that is there.
+fn copy_there(complete: &mut File, path: &Path) -> anyhow::Result<()> {
+    let there = output::open_there(path, OFlags::WRONLY, Readers::All)?;
+    let mut there = there.with_context(|| format!("{} is gone", path.display()))?;
+    there.set_len(0)?;
+    complete.rewind()?;
+    io::copy(complete, &mut there).map_err(with_remedy)?;
+    Ok(())
 }
 
 /// Whether a folder takes no new files, though those in it may be written to.
@@ -179,6 +248,14 @@ mod tests {
         let read = |path: &Path| fs::read_to_string(path).ok();
 
         [&new, &old].into_iter().for_each(|path| drop(begin(path)));
+        let stopped = begin(&old);
+        if let Place::Passing { copy, stop, .. } = stopped.0.get_ref() {
+            // Who may not read the old one reads nothing of the new one.
+            assert_eq!(copy.file.metadata().unwrap().mode() & 0o007, 0);
+            // As Ctrl-C does.
+            stop.uninstall();
+        }
+        assert_eq!(stopped.finish().unwrap_err().to_string(), "stopped: nothing was written");
         assert_eq!((read(&new), read(&old).as_deref()), (None, Some("before")));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
         for path in [&new, &old] {
@@ -191,6 +268,11 @@ mod tests {
         assert_eq!(begin(&link).finish().unwrap(), Some(5));
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(begin(Path::new("/dev/null")).finish().unwrap(), None);
+        drop(begin(&link));
+        assert_eq!(read(&old).as_deref(), Some(""), "half of it would look whole");
+        for name in ["", "/", "new/"] {
+            assert!(ResultFile::create(&folder.join("other").join(name)).is_err(), "{name}");
+        }
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -19,19 +19,24 @@ pub fn unique_suffix() -> String {
 /// name: it is gone when the last handle is, however the process ends.
 pub fn nameless_file() -> io::Result<File> {
     let folder = env::temp_dir();
+    let (file, path) = make_unique(&folder, "perftab-", 0o600).map_err(|error| {
+        let why = format!("no temporary file in {}: {error}", folder.display());
+        io::Error::new(error.kind(), why)
+    })?;
+    fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// Makes a file of this mode in a folder, whose name begins so.
+fn make_unique(folder: &Path, begin: &str, mode: u32) -> io::Result<(File, PathBuf)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).mode(mode);
     loop {
-        let path = folder.join(format!("perftab-{}", unique_suffix()));
-        match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
-            Ok(file) => {
-                fs::remove_file(&path)?;
-                return Ok(file);
-            }
-            // Left by a process of the same id that was killed in between.
+        let path = folder.join(format!("{begin}{}", unique_suffix()));
+        match options.open(&path) {
+            // Left by a process of the same id that was killed: in containers that is 1 each time.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => {
-                let why = format!("no temporary file in {}: {error}", folder.display());
-                return Err(io::Error::new(error.kind(), why));
-            }
+            made => return made.map(|file| (file, path)),
         }
     }
 }
@@ -49,15 +54,9 @@ pub struct UnnamedFile {
 impl UnnamedFile {
     /// Makes one in a folder; `mode` is whom its name will let read it.
     pub fn create(folder: &Path, mode: u32) -> io::Result<Self> {
-        let path = folder.join(format!("{PASSING}{}", unique_suffix()));
         // Only the umask may take rights away; the owner's right to write is taken at the end.
-        let options = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(mode | 0o600)
-            .open(&path);
-        Ok(Self { file: options?, path })
+        let (file, path) = make_unique(folder, PASSING, mode | 0o600)?;
+        Ok(Self { path, file })
     }
 
     /// Gives it its name, in the place of what has that.

@@ -105,7 +105,8 @@ fn write(
         out.write_all(&block)?;
         block.clear();
         match step {
-            ExportStep::More { .. } => {}
+            // It may be long until there is anything to write.
+            ExportStep::More { .. } => out.check()?,
             ExportStep::Done => return out.finish().map(drop),
             ExportStep::TooLarge => bail!(
                 "it has more than {} MB, which is the limit; --no-limit writes all of it",

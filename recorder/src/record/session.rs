@@ -48,6 +48,7 @@ pub(super) const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
 /// How long rounds of deep stacks may do nothing but empty the rings. Everything that a round does besides took a third of
 /// the main thread's time when it was done each 5 ms.
 const WRITTEN_AT_LEAST: Duration = Duration::from_millis(100);
+const CANNOT_START: &str = "the counters cannot be started";
 /// How long the disk is waited for at a time.
 const DISK_PATIENCE: Duration = Duration::from_millis(20);
 /// Written in pieces of about this size, however many rings there are.
@@ -247,10 +248,9 @@ impl Session {
             Target::Processes(_) | Target::Threads(_) => self.counters.processes.clone(),
         };
         if plan.target != Target::Command {
-            let cannot = "the counters cannot be started";
-            self.counters.enable_sideband().context(cannot)?;
+            self.counters.enable_sideband().context(CANNOT_START)?;
             if plan.start == Start::AtOnce {
-                self.counters.enable_samples().context(cannot)?;
+                self.enable_samples()?;
             }
         }
         self.began = Instant::now();
@@ -322,6 +322,18 @@ impl Session {
         self.part.describe(described);
     }
 
+    fn enable_samples(&mut self) -> Result<()> {
+        self.counters.enable_samples().context(CANNOT_START)?;
+        self.expect_deep_stacks();
+        Ok(())
+    }
+
+    fn expect_deep_stacks(&mut self) {
+        if let Some(unwinder) = &mut self.unwinder {
+            unwinder.expect_deep_stacks();
+        }
+    }
+
     /// Moves records until something ends the recording, then stops the counters.
     pub fn run(
         &mut self,
@@ -334,6 +346,8 @@ impl Session {
             Start::After(delay) => Some(Instant::now() + delay),
             Start::AtOnce | Start::OnRequest => None,
         };
+        // What ran was described since, which may take long.
+        self.expect_deep_stacks();
         let deadline = self.deadline(plan);
         let mut polled = PolledCounters::new(&self.counters);
         let mut round = Instant::now();
@@ -396,7 +410,7 @@ impl Session {
                 break Ending::SizeReached;
             }
             if starts.take_if(|starts| Instant::now() >= *starts).is_some() {
-                self.counters.enable_samples().context("the counters cannot be started")?;
+                self.enable_samples()?;
             }
             let went_on = self.go_on(plan, signals.took_usr2());
             let obeyed = went_on.and_then(|()| self.obey(plan, control.as_mut(), &mut starts));
@@ -433,9 +447,7 @@ impl Session {
                 *starts = None;
             }
             match request {
-                Request::Enable(None) => {
-                    self.counters.enable_samples().context("the counters cannot be started")?;
-                }
+                Request::Enable(None) => self.enable_samples()?,
                 Request::Disable(None) => self.counters.disable_samples(),
                 Request::Enable(Some(ref event)) => self.switch(event, sys::enable),
                 Request::Disable(Some(ref event)) => self.switch(event, sys::disable),

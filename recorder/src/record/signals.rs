@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
+use signal_hook::consts::{SIGCHLD, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::{flag, low_level::pipe};
+
+use crate::stop::asking_signals;
 
 /// Ctrl-C and friends ask for an end; a second one ends at once, should the first hang.
 pub struct Signals {
@@ -53,7 +55,7 @@ impl Signals {
         wake.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
         let asked_to_end = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in asking_signals() {
             // In this order: the first signal finds the flag unset and sets it.
             flag::register_conditional_default(signal, asked_to_end.clone())?;
             flag::register(signal, asked_to_end.clone())?;

@@ -62,7 +62,7 @@ pub struct Unwinder {
     spare: Vec<Vec<u8>>,
     /// What has come back and is yet to be written.
     arrived: VecDeque<Vec<u8>>,
-    /// When one came back whose stack is longer than its copy, or when it began: there may be some.
+    /// When one came back whose stack is longer than its copy, or when samples began: there may be some.
     may_be_deep: Instant,
     /// Samples of the last round that wait for the next.
     held: u64,
@@ -188,6 +188,11 @@ impl Unwinder {
             true => DEEP_PATIENCE,
             false => Duration::MAX,
         }
+    }
+
+    /// Samples begin, and nobody knows yet whether some have such stacks.
+    pub fn expect_deep_stacks(&mut self) {
+        self.may_be_deep = Instant::now();
     }
 
     /// Whether samples wait for another round, even if nothing new is in it.
