@@ -119,8 +119,8 @@ impl Write for Results {
 }
 
 /// Writes results into a file, or to standard output where that is named `-`.
-pub fn write(output: &Path, pieces: &[&[u8]]) -> anyhow::Result<()> {
-    let mut file = ResultFile::create(output)?;
+pub fn write(output: &Path, readers: Readers, pieces: &[&[u8]]) -> anyhow::Result<()> {
+    let mut file = ResultFile::create(output, readers)?;
     let written = pieces.iter().try_for_each(|piece| file.write_all(piece));
     let finished = written.map_err(anyhow::Error::from).and_then(|()| file.finish());
     match output == Path::new("-") {
@@ -139,10 +139,10 @@ pub enum Readers {
     All,
 }
 
-/// Only owners may remove and rename what is in such a folder.
-const STICKY: u32 = 0o1000;
+/// Everybody may make files in such a folder. Where it is sticky only owners may remove and rename them.
+const SHARED: u32 = 0o1002;
 /// The mode of a file that nobody else may read.
-const OWNER_ONLY: u32 = 0o600;
+pub const OWNER_ONLY: u32 = 0o600;
 /// Who could have any file anyway.
 const ROOT: u32 = 0;
 
@@ -188,7 +188,7 @@ pub fn open_there(path: &Path, access: OFlags, readers: Readers) -> anyhow::Resu
     let shown = path.display();
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = fs::metadata(folder).ok();
-    let is_shared = folder.as_ref().is_some_and(|it| it.mode() & STICKY != 0);
+    let is_shared = folder.as_ref().is_some_and(|it| it.mode() & SHARED != 0);
     let is_of_others = folder.as_ref().is_some_and(|it| !is_ours(it) && it.uid() != ROOT);
     let is_followed = readers == Readers::All && !is_shared && !is_of_others;
     let follow = if is_followed { OFlags::empty() } else { OFlags::NOFOLLOW };
@@ -511,13 +511,17 @@ mod tests {
         fs::create_dir_all(&theirs).unwrap();
         let own = folder.join("own");
         fs::write(&own, "mine").unwrap();
-        for place in [&folder, &shared, &theirs] {
+        let open_to_all = folder.join("open-to-all");
+        fs::create_dir_all(&open_to_all).unwrap();
+        for place in [&folder, &shared, &theirs, &open_to_all] {
             symlink(&own, place.join("link")).unwrap();
             symlink(folder.join("nowhere"), place.join("dangling")).unwrap();
         }
         fs::set_permissions(&shared, Permissions::from_mode(0o1777)).unwrap();
+        fs::set_permissions(&open_to_all, Permissions::from_mode(0o777)).unwrap();
         let mut refused = vec![
             (shared.join("link"), Readers::All, "is a link"),
+            (open_to_all.join("link"), Readers::All, "is a link"),
             (shared.join("dangling"), Readers::All, "is a link"),
             (folder.join("dangling"), Readers::All, "does not exist"),
             (folder.join("link"), Readers::Owner, "is a link"),
@@ -528,13 +532,8 @@ mod tests {
             Err(_) => println!("SKIPPED: no_link_of_others_is_followed: folders are all our own"),
         }
         for (path, readers, reason) in refused {
-            let refusals = [
-                match readers {
-                    Readers::Owner => create_private(&path).map(drop),
-                    Readers::All => ResultFile::create(&path).map(drop),
-                },
-                there(&path, readers).map(drop),
-            ];
+            let refusals =
+                [ResultFile::create(&path, readers).map(drop), there(&path, readers).map(drop)];
             for error in refusals.map(Result::unwrap_err) {
                 assert!(error.to_string().contains(reason), "{}: {error}", path.display());
             }
@@ -542,10 +541,10 @@ mod tests {
         assert_eq!(fs::read_to_string(&own).unwrap(), "mine");
         assert!(!folder.join("nowhere").exists());
         // Of one's own folder one knows the links, and there one's own file is overwritten.
-        write(&folder.join("link"), &[b"text"]).unwrap();
+        write(&folder.join("link"), Readers::All, &[b"text"]).unwrap();
         assert_eq!(fs::read_to_string(&own).unwrap(), "text");
-        write(&shared.join("new"), &[b"first"]).unwrap();
-        write(&shared.join("new"), &[b"last"]).unwrap();
+        write(&shared.join("new"), Readers::All, &[b"first"]).unwrap();
+        write(&shared.join("new"), Readers::All, &[b"last"]).unwrap();
         assert_eq!(fs::read_to_string(shared.join("new")).unwrap(), "last");
         // Whoever could read the file before reads no recording.
         fs::set_permissions(&own, Permissions::from_mode(0o666)).unwrap();

@@ -41,10 +41,10 @@ enum State {
 
 impl ResultFile {
     /// Before there is anything in it.
-    pub fn create(path: &Path) -> anyhow::Result<Self> {
+    pub fn create(path: &Path, readers: Readers) -> anyhow::Result<Self> {
         let place = match path == Path::new("-") {
             true => Place::Stdout(Results::new()),
-            false => Place::create(path)?,
+            false => Place::create(path, readers)?,
         };
         Ok(Self(BufWriter::new(place)))
     }
@@ -91,30 +91,39 @@ impl Write for ResultFile {
 }
 
 impl Place {
-    fn create(path: &Path) -> anyhow::Result<Self> {
+    fn create(path: &Path, readers: Readers) -> anyhow::Result<Self> {
         let cannot = || format!("{} cannot be written", path.display());
         if path.file_name().is_none() || path.as_os_str().as_bytes().ends_with(b"/") {
             bail!("{} names no file", path.display());
         }
-        let Some(there) = output::open_there(path, OFlags::WRONLY, Readers::All)? else {
-            return Self::passing(path, None).with_context(cannot);
+        let Some(there) = output::open_there(path, OFlags::WRONLY, readers)? else {
+            return Self::passing(path, readers, None).with_context(cannot);
         };
         let metadata = there.metadata().with_context(cannot)?;
         let is_link = fs::symlink_metadata(path).with_context(cannot)?.is_symlink();
         if metadata.is_file() && !is_link && metadata.nlink() == 1 && output::is_ours(&metadata) {
-            match Self::passing(path, Some(metadata.mode() & MODE_BITS)) {
+            match Self::passing(path, readers, Some(metadata.mode() & MODE_BITS)) {
                 Err(error) if is_folder_closed(&error) => {}
                 Ok(passing) if !passing.is_of_group(metadata.gid()).with_context(cannot)? => {}
                 passing => return passing.with_context(cannot),
             }
         }
-        if metadata.is_file() {
-            there.set_len(0).with_context(cannot)?;
-        }
-        Ok(Self::There { file: there, state: State::Begun })
+        let file = match readers {
+            Readers::Owner => output::create_private(path)?,
+            Readers::All if metadata.is_file() => {
+                there.set_len(0).with_context(cannot)?;
+                there
+            }
+            Readers::All => there,
+        };
+        Ok(Self::There { file, state: State::Begun })
     }
 
-    fn passing(path: &Path, mode: Option<u32>) -> io::Result<Self> {
+    fn passing(path: &Path, readers: Readers, mode: Option<u32>) -> io::Result<Self> {
+        let mode = match readers {
+            Readers::Owner => Some(output::OWNER_ONLY),
+            Readers::All => mode,
+        };
         let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         // Nobody may read it before who may not read it then.
@@ -240,7 +249,7 @@ mod tests {
         fs::set_permissions(&old, Permissions::from_mode(0o640)).unwrap();
         symlink(&old, &link).unwrap();
         let begin = |path: &Path| {
-            let mut file = ResultFile::create(path).unwrap();
+            let mut file = ResultFile::create(path, Readers::All).unwrap();
             file.write_all(b"after").unwrap();
             file.flush().unwrap();
             file
@@ -271,14 +280,17 @@ mod tests {
         drop(begin(&link));
         assert_eq!(read(&old).as_deref(), Some(""), "half of it would look whole");
         for name in ["", "/", "new/"] {
-            assert!(ResultFile::create(&folder.join("other").join(name)).is_err(), "{name}");
+            assert!(
+                ResultFile::create(&folder.join("other").join(name), Readers::All).is_err(),
+                "{name}"
+            );
         }
         fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
     fn whoever_has_no_space_is_told_what_to_do() {
-        let mut full = ResultFile::create(Path::new("/dev/full")).unwrap();
+        let mut full = ResultFile::create(Path::new("/dev/full"), Readers::All).unwrap();
         full.write_all(b"text").unwrap();
         let said = full.finish().unwrap_err().to_string();
         assert_eq!(said, "No space left on device; free some space, or write elsewhere with -o");

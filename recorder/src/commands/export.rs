@@ -10,7 +10,7 @@ use perftab_core::{Events, ExportRequest, Format, NamingDepth, Query, ShareOptio
 use super::{event_number, filter, finish_named, read_named, share};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::input::file_name;
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Readers};
 use crate::page;
 use crate::place_texts;
 use crate::result_file::ResultFile;
@@ -44,7 +44,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
             let options =
                 share::options(&session, &args.content, &args.filters, args.input.path())?;
             place_texts::read(&mut session, &options, args.input.path(), &args.images.images);
-            output::write(&args.output, &[page(&mut session, &options)?.as_bytes()])?;
+            output::write(&args.output, Readers::All, &[page(&mut session, &options)?.as_bytes()])?;
         }
         Some(format) => {
             let events = if args.event.is_some() { Events::One } else { Events::All };
@@ -94,7 +94,7 @@ fn write(
     for limit in session.export_limits(&request) {
         output::notice(limit);
     }
-    let mut out = ResultFile::create(output)?;
+    let mut out = ResultFile::create(output, Readers::All)?;
     let mut export = match limit {
         OutputLimit::Usual => session.export(request),
         OutputLimit::None => session.export(request).with_limit(u64::MAX),

@@ -13,7 +13,7 @@ use super::{filter, finish_named, read_named};
 use crate::cli::{FilterArgs, InputArgs, LinkContentArgs, LinkTimes, NameArgs, ShareArgs};
 use crate::debuginfod_client::is_http;
 use crate::input::file_name;
-use crate::output::{self, Outcome, Progress, Unit, counted, grouped, percent};
+use crate::output::{self, Outcome, Progress, Readers, Unit, counted, grouped, percent};
 use crate::page;
 use crate::place_texts;
 
@@ -60,7 +60,7 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
         }
         false => link,
     };
-    output::write(&args.output, &[text.as_bytes(), b"\n"])?;
+    output::write(&args.output, Readers::All, &[text.as_bytes(), b"\n"])?;
     if args.list_texts {
         return Ok(finish_named(&session));
     }
@@ -95,7 +95,7 @@ pub fn after_recording(recording: &Path) -> anyhow::Result<()> {
                 return Ok(());
             }
             let link = format!("{base}#{}", shared.payload);
-            output::write(Path::new("-"), &[link.as_bytes(), b"\n"])?;
+            output::write(Path::new("-"), Readers::All, &[link.as_bytes(), b"\n"])?;
             say_what_opens(&base, &shared.fidelity);
         }
         Ok(_) | Err(TooSmall { .. }) => {
@@ -103,7 +103,7 @@ pub fn after_recording(recording: &Path) -> anyhow::Result<()> {
             page.push(".html");
             let page = Path::new(&page);
             let shared = make(&mut session, &whole)?;
-            output::write(page, &[page::with_profile(&shared.payload).as_bytes()])?;
+            output::write(page, Readers::Owner, &[page::with_profile(&shared.payload).as_bytes()])?;
             output::notice(format_args!(
                 "a link would be long: the page {} {}; open it in a browser, or send it",
                 page.display(),

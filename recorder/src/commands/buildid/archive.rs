@@ -23,7 +23,7 @@ use crate::buildid_cache::{EntryName, link_name, link_target};
 use crate::cli::ArchiveArgs;
 use crate::commands::{finish, read};
 use crate::input::is_link_argument;
-use crate::output::{self, Outcome, Progress, Unit};
+use crate::output::{self, Outcome, Progress, Readers, Unit};
 use crate::recording::USUAL_NAME;
 use crate::result_file::ResultFile;
 use crate::stop::Stop;
@@ -118,7 +118,10 @@ impl Packer {
         }
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         Ok(Self {
-            tar: Builder::new(GzEncoder::new(ResultFile::create(output)?, Compression::fast())),
+            tar: Builder::new(GzEncoder::new(
+                ResultFile::create(output, Readers::All)?,
+                Compression::fast(),
+            )),
             progress: Progress::begin("Packing", Unit::Bytes, None),
             done: 0,
             packed: 0,
