@@ -128,26 +128,39 @@ impl Session {
         let mut part =
             Part::begin(self.new_file(path)?, self.part.tally.of_next_part(), plan.packing)?;
         let Some(flight) = &self.flight else { return Ok(part) };
-        let Destination::Memory(present) = &self.part.to else { return Ok(part) };
-        let (kept, begun) = match &flight.older {
-            Some(older) => (
-                [&older.described[..], &older.records, &present.records].concat(),
-                flight.older_begun,
-            ),
-            None => ([&present.described[..], &present.records].concat(), flight.begun),
-        };
-        for piece in pieces(&kept, WRITE_SIZE) {
-            part.take(&mut piece.to_vec());
-            self.keep_what_comes();
+        let begun = if flight.older.is_some() { flight.older_begun } else { flight.begun };
+        // What comes while it is written is for the next one.
+        for (index, length) in self.kept().map(<[u8]>::len).into_iter().enumerate() {
+            let mut at = 0;
+            while at < length {
+                let mut pieces = pieces(&self.kept()[index][at..length], WRITE_SIZE);
+                let Some(mut piece) = pieces.next().map(<[u8]>::to_vec) else { break };
+                drop(pieces);
+                at += piece.len();
+                part.take(&mut piece);
+                self.keep_what_comes();
+            }
         }
         let mut samples = since(&samples, begun, self.counters.sample_type(), self.trailer);
         write::finished_round(&mut samples);
-        part.take(&mut samples);
+        for piece in pieces(&samples, WRITE_SIZE) {
+            part.take(&mut piece.to_vec());
+            self.keep_what_comes();
+        }
         if let Some(identifier) = &mut self.identifier {
             identifier.add(part.tally.take_new_files_without_id());
             self.wait_for_identities(Instant::now() + BUDGET);
         }
         Ok(part)
+    }
+
+    /// What samples that are kept need, in the order in which it is written. Only the last of it grows.
+    fn kept(&self) -> [&[u8]; 3] {
+        let Destination::Memory(present) = &self.part.to else { return [&[]; 3] };
+        match self.flight.as_ref().and_then(|flight| flight.older.as_ref()) {
+            Some(older) => [&older.described, &older.records, &present.records],
+            None => [&present.described, &[], &present.records],
+        }
     }
 
     /// Waits until it is known what files are, but not longer than this.
