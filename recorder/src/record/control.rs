@@ -6,7 +6,7 @@
 //! their place in /proc: they may be others' too, who want to wait. A socket cannot be, and is asked without waiting.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -15,10 +15,11 @@ use std::str::FromStr;
 use anyhow::{Context, Result};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use rustix::net::sockopt::socket_type;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
-use crate::output::{notice, printable};
+use super::sys;
+use crate::output::{self, notice, printable};
 
 /// No request is longer.
 const LINE_MAX: usize = 256;
@@ -87,7 +88,7 @@ impl ControlPlace {
         let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
         let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path);
         let line = match (opened, self) {
-            (Err(error), Self::Descriptor(number)) if is_socket(&error) => {
+            (Err(error), Self::Descriptor(number)) if may_be_socket(&error) => {
                 socket(*number).map(Line::Socket)
             }
             (opened, _) => opened.map(Line::File),
@@ -96,15 +97,16 @@ impl ControlPlace {
     }
 }
 
-/// Whether that is why a descriptor cannot be opened once more.
-fn is_socket(error: &io::Error) -> bool {
+/// Whether that may be why a descriptor cannot be opened once more. Of an eventfd and others it is, too.
+fn may_be_socket(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::NXIO.raw_os_error())
 }
 
-/// A descriptor of our own, by its number.
+/// A socket that we have, by its number, with a descriptor of our own.
 fn socket(number: RawFd) -> io::Result<OwnedFd> {
-    let us = pidfd_open(getpid(), PidfdFlags::empty())?;
-    Ok(pidfd_getfd(us, number, PidfdGetfdFlags::empty())?)
+    let ours = sys::duplicate(number)?;
+    socket_type(&ours)?;
+    Ok(ours)
 }
 
 /// A place, open. Nothing waits for it.
@@ -165,10 +167,21 @@ impl Control {
     pub fn take(&mut self) -> Vec<Request> {
         let mut bytes = [0; 4096];
         let mut taken = Vec::new();
-        while let Some(line) = &mut self.requests
-            && let Ok(count) = line.read(&mut bytes)
-        {
-            // The other end of a socket is closed: it would be readable for ever.
+        while let Some(line) = &mut self.requests {
+            let count = match line.read(&mut bytes) {
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    // So a socket is closed whose other end did not read all.
+                    if error.kind() != ErrorKind::ConnectionReset {
+                        let reason = output::reason(&error);
+                        notice(format_args!("--control: no more requests are taken: {reason}"));
+                    }
+                    0
+                }
+            };
+            // Nobody can ask any more: it would be readable for ever.
             if count == 0 {
                 self.requests = None;
             }
@@ -225,6 +238,9 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
 
+    use rustix::event::EventfdFlags;
+    use rustix::net::{AddressFamily, SocketType};
+
     use super::*;
 
     #[test]
@@ -264,6 +280,21 @@ mod tests {
         assert_eq!(control.take(), [Request::Stop]);
         assert!(control.as_fd().is_none(), "it would be polled for ever");
         control.acknowledge();
+    }
+
+    #[test]
+    fn what_can_ask_nothing_is_polled_no_more() {
+        let unconnected = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None);
+        let unconnected = unconnected.unwrap();
+        let places = ControlPlaces { requests: descriptor(&unconnected), done: None };
+        let mut control = Control::open(&places).unwrap();
+        assert_eq!(control.take(), []);
+        assert!(control.as_fd().is_none());
+
+        let event = rustix::event::eventfd(0, EventfdFlags::empty()).unwrap();
+        let places = ControlPlaces { requests: descriptor(&event), done: None };
+        let error = Control::open(&places).err().map(|error| format!("{error:#}"));
+        assert!(error.as_ref().is_some_and(|it| it.contains("non-socket")), "{error:?}");
     }
 
     #[test]

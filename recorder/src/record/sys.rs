@@ -1,5 +1,5 @@
-//! System calls that have no safe wrapper elsewhere: perf_event_open, its ioctls, and the ioctl
-//! that asks a process for its mappings.
+//! System calls that have no safe wrapper elsewhere: perf_event_open, its ioctls, the ioctl
+//! that asks a process for its mappings, and one that takes a descriptor by its number.
 //!
 //! Constraints: each function is safe to call with any arguments and returns the kernel's error;
 //! nothing here decides anything. With `ring.rs` the only file that may contain `unsafe`.
@@ -7,7 +7,7 @@
 use std::ffi::{CStr, c_int};
 use std::io;
 use std::mem::{offset_of, size_of};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, PERF_FLAG_PID_CGROUP, perf_event_attr};
 use perf_event_open_sys::ioctls;
@@ -97,6 +97,15 @@ pub fn open_in_group(
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
+    // SAFETY: a non-negative result is a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Another descriptor for what has this number, also where it cannot be opened once more, as a socket. EBADF: nothing has it.
+pub fn duplicate(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes three numbers, whatever they are, and touches no memory of ours.
+    let fd = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
+    check(fd)?;
     // SAFETY: a non-negative result is a new descriptor that nobody else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
