@@ -521,14 +521,13 @@ fn probe_level(plan: &Plan, asked: &EventSpec) -> Result<KernelLevel> {
     let mut last = None;
     for level in KernelLevel::NEWEST_FIRST {
         let attr = attr(plan, &[], &spec, level, Role::Tracking);
-        match sys::open_event(&attr, Scope::Own) {
-            Ok(_) => return Ok(level),
-            Err(error) if is(&error, Errno::INVAL) || is(&error, Errno::TOOBIG) => {
-                last = Some(error);
-            }
-            // Not a matter of the attr; `permitted` and `open_target` say what it is.
-            Err(_) => return Ok(level),
+        let Err(error) = sys::open_event(&attr, Scope::Own) else { return Ok(level) };
+        explain::unless_namespaces(&attr, &error)?;
+        // Else it is not a matter of the attr; `permitted` and `open_target` say what it is.
+        if !is(&error, Errno::INVAL) && !is(&error, Errno::TOOBIG) {
+            return Ok(level);
         }
+        last = Some(error);
     }
     let error = last.unwrap_or_else(|| Errno::INVAL.into());
     let reason = output::reason(&error);

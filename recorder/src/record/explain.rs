@@ -4,7 +4,8 @@ use std::ffi::CStr;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use anyhow::{Error, anyhow};
+use anyhow::{Error, anyhow, bail};
+use perf_event_open_sys::bindings::perf_event_attr;
 use rustix::io::Errno;
 use rustix::process::Pid;
 use rustix::thread::CapabilitySet;
@@ -12,7 +13,7 @@ use rustix::thread::CapabilitySet;
 use super::events::EventSpec;
 use super::host::{self, sysctl_number};
 use super::options::Plan;
-use super::sys::Scope;
+use super::sys::{self, Scope};
 use super::target::Target;
 use crate::output::{self, reason};
 
@@ -60,6 +61,17 @@ pub fn refused(error: &io::Error, plan: &Plan, scope: Scope<'_>) -> Error {
         ),
         _ => anyhow!(paranoid("this", 2)),
     }
+}
+
+/// An error if all that the kernel does not know of an attr is that it asks for namespaces.
+pub fn unless_namespaces(attr: &perf_event_attr, error: &io::Error) -> anyhow::Result<()> {
+    let is_unknown = error.raw_os_error() == Some(Errno::INVAL.raw_os_error());
+    let mut without = *attr;
+    without.set_namespaces(0);
+    if is_unknown && attr.namespaces() != 0 && sys::open_event(&without, Scope::Own).is_ok() {
+        bail!("--namespaces needs Linux 4.12");
+    }
+    Ok(())
 }
 
 /// An error if a process or thread that is not in `/proc` runs all the same.
