@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use rustix::fs::OFlags;
@@ -123,9 +124,9 @@ impl Line {
         }
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
         match self {
-            Self::File(file) => file.write_all(bytes),
+            Self::File(file) => (&mut &*file).write_all(bytes),
             Self::Socket(socket) => {
                 send(socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?;
                 Ok(())
@@ -143,18 +144,22 @@ impl AsFd for Line {
     }
 }
 
+/// Where it is said that requests are done, if anywhere. Other threads may say it, too.
+#[derive(Clone)]
+pub struct Done(Option<Arc<Line>>);
+
 /// Both places, open.
 pub struct Control {
     /// `None` once nobody can ask any more.
     requests: Option<Line>,
-    done: Option<Line>,
+    done: Done,
     begun: Vec<u8>,
 }
 
 impl Control {
     /// Opens them.
     pub fn open(places: &ControlPlaces) -> Result<Self> {
-        let done = places.done.as_ref().map(ControlPlace::open).transpose()?;
+        let done = Done(places.done.as_ref().map(ControlPlace::open).transpose()?.map(Arc::new));
         Ok(Self { requests: Some(places.requests.open()?), done, begun: Vec::new() })
     }
 
@@ -196,11 +201,18 @@ impl Control {
         taken
     }
 
+    /// Where it is said that a request is done.
+    pub fn done(&self) -> &Done {
+        &self.done
+    }
+}
+
+impl Done {
     /// Says that a request is done, with the zero behind it that perf writes: programs read five bytes and compare them as
     /// a string of C. Who does not read it does not want to know.
-    pub fn acknowledge(&mut self) {
-        if let Some(done) = &mut self.done {
-            let _ = done.write(b"ack\n\0");
+    pub fn acknowledge(&self) {
+        if let Some(line) = &self.0 {
+            let _ = line.write(b"ack\n\0");
         }
     }
 }
@@ -270,7 +282,7 @@ mod tests {
         assert_eq!(control.take(), []);
         theirs.write_all(b"enable\nsto").unwrap();
         assert_eq!(control.take(), [Request::Enable(None)]);
-        control.acknowledge();
+        control.done().acknowledge();
         let mut ack = [1; 5];
         theirs.read_exact(&mut ack).unwrap();
         assert_eq!(&ack, b"ack\n\0");
@@ -279,7 +291,7 @@ mod tests {
         assert!(control.as_fd().is_some());
         assert_eq!(control.take(), [Request::Stop]);
         assert!(control.as_fd().is_none(), "it would be polled for ever");
-        control.acknowledge();
+        control.done().acknowledge();
     }
 
     #[test]
@@ -321,7 +333,7 @@ mod tests {
         let (mut reader, writer) = io::pipe().unwrap();
         let requests = descriptor(&writer);
         let places = ControlPlaces { done: Some(requests.clone()), requests };
-        Control::open(&places).unwrap().acknowledge();
+        Control::open(&places).unwrap().done().acknowledge();
         let mut ack = [1; 5];
         reader.read_exact(&mut ack).unwrap();
         assert_eq!(&ack, b"ack\n\0");

@@ -454,10 +454,17 @@ impl Session {
                 Request::Evlist => self.counters.names().for_each(|name| {
                     notice(printable(name));
                 }),
-                Request::Snapshot => self.go_on(plan, Usr2::Came)?,
+                Request::Snapshot => {
+                    self.go_on(plan, Usr2::Came)?;
+                    if let Some(embedding) = &self.embedding {
+                        let done = control.done().clone();
+                        embedding.then(move || done.acknowledge());
+                        continue;
+                    }
+                }
                 Request::Stop | Request::Ping => {}
             }
-            control.acknowledge();
+            control.done().acknowledge();
             if request == Request::Stop {
                 return Ok(Obeyed::Stop);
             }

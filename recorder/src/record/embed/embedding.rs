@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SendError, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use super::elf_parts::ElfPart;
@@ -22,19 +22,32 @@ pub struct Complete {
     pub say: Box<dyn FnOnce(u64) + Send>,
 }
 
+/// What the thread has to do.
+enum Task {
+    Add(Complete),
+    Call(Box<dyn FnOnce() + Send>),
+}
+
 /// The thread. Dropping it waits for what it has to do: a file that is half changed is none.
 pub struct Embedding {
-    complete: Option<Sender<Complete>>,
+    tasks: Option<Sender<Task>>,
     thread: Option<JoinHandle<usize>>,
 }
 
 impl Embedding {
     /// Starts it.
     pub fn start(asked: Vec<ElfPart>) -> Self {
-        let (complete, files) = channel::<Complete>();
+        let (tasks, asked_for) = channel::<Task>();
         let thread = thread::spawn(move || {
             let mut left_out = 0;
-            for Complete { path, open, say } in files {
+            for task in asked_for {
+                let Complete { path, open, say } = match task {
+                    Task::Add(file) => file,
+                    Task::Call(call) => {
+                        call();
+                        continue;
+                    }
+                };
                 match hit_files::add(&path, &asked, &open) {
                     Ok(added) => {
                         left_out += added.left_out;
@@ -51,13 +64,21 @@ impl Embedding {
             }
             left_out
         });
-        Self { complete: Some(complete), thread: Some(thread) }
+        Self { tasks: Some(tasks), thread: Some(thread) }
     }
 
     /// Has parts added to a file that is complete.
     pub fn add(&self, file: Complete) {
         // It fails if the thread has died, which `finish` says.
-        let _ = self.complete.as_ref().map(|it| it.send(file));
+        let _ = self.tasks.as_ref().map(|it| it.send(Task::Add(file)));
+    }
+
+    /// Calls this once all files that it has by now are done, also if the thread has died.
+    pub fn then(&self, call: impl FnOnce() + Send + 'static) {
+        let sent = self.tasks.as_ref().map(|it| it.send(Task::Call(Box::new(call))));
+        if let Some(Err(SendError(Task::Call(call)))) = sent {
+            call();
+        }
     }
 
     /// Waits until all are done. Returns how many files there was no room for.
@@ -66,7 +87,7 @@ impl Embedding {
     }
 
     fn join(&mut self) -> usize {
-        self.complete = None;
+        self.tasks = None;
         let left_out = self.thread.take().map_or(Ok(0), JoinHandle::join);
         left_out.unwrap_or_else(|_| {
             output::notice("--embed: parts of files are not in all files of the recording");
@@ -83,4 +104,26 @@ impl Drop for Embedding {
 
 fn is_gone(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_called_then_waits_for_the_files_before_it() {
+        let name = format!("perftab-embedding-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        // It stays as it is, which is said, too.
+        fs::write(&path, "no recording").unwrap();
+        let embedding = Embedding::start(vec![ElfPart::Symbols]);
+        let (tell, told) = channel();
+        let tell_then = tell.clone();
+        let say = Box::new(move |_| tell.send("whole").unwrap());
+        embedding.add(Complete { path: path.clone(), open: IdentifiedFiles::new(), say });
+        embedding.then(move || tell_then.send("then").unwrap());
+        embedding.finish();
+        assert_eq!(told.iter().collect::<Vec<_>>(), ["whole", "then"]);
+        fs::remove_file(&path).unwrap();
+    }
 }
