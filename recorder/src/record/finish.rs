@@ -29,7 +29,7 @@ use super::recording_stream;
 use super::session::{Ending, Session};
 use super::tally::{Tally, VdsoSeen};
 use crate::output::{self, notice, printable};
-use crate::result_file::{is_too_long, remedy};
+use crate::result_file::{is_full, is_too_long, remedy};
 
 /// A recording of so many bytes may surprise whoever has its stacks walked.
 const MANY_COPIES: u64 = 16 << 20;
@@ -126,8 +126,11 @@ impl Session {
         }
         warn_of_replaced(&tally, &changed, &identified, &embed);
         // On a disk that is full there was no room, however few samples there are.
-        let lost_of_many = if failure.is_none() { lost } else { 0 };
-        warn(&tally, kernel.as_ref(), lost_of_many, &counters);
+        let advice = match failure.is_some_and(is_full) {
+            true => Advice::LeftOut,
+            false => Advice::Given,
+        };
+        warn(&tally, kernel.as_ref(), lost, &counters, advice);
         if skipped > 0 && failure.is_none() {
             notice(format_args!(
                 "{} keep copies of their stacks, as there was no time to walk these; readers do, \
@@ -363,7 +366,7 @@ impl Session {
     pub fn end(mut self) {
         self.write_late_losses();
         let lost = self.part.tally.lost();
-        warn(&self.part.tally, self.kernel.as_ref(), lost, &self.counters);
+        warn(&self.part.tally, self.kernel.as_ref(), lost, &self.counters, Advice::Given);
     }
 }
 
@@ -416,8 +419,22 @@ fn warn_of_replaced(
     }
 }
 
+/// Whether it is said how fewer samples are lost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Advice {
+    Given,
+    /// There was no room.
+    LeftOut,
+}
+
 /// What the user should know of the recording and can do about it.
-fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, counters: &Counters) {
+fn warn(
+    tally: &Tally,
+    kernel: Option<&RunningKernel>,
+    lost: u64,
+    counters: &Counters,
+    advice: Advice,
+) {
     let fewer = match counters.take_each_time() {
         // Tracepoints, of which -F would choose some.
         true => "sample one in N with -c N, or leave some out with --filter",
@@ -446,10 +463,13 @@ fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, counters: &Cou
             0 => format!("{}M", kib / 1024),
             _ => format!("{kib}K"),
         };
-        notice(format_args!(
-            "{} lost ({share}): {fewer}, or use larger buffers with -m {larger}",
-            output::counted(lost, "sample", "samples"),
-        ));
+        let lost = output::counted(lost, "sample", "samples");
+        match advice {
+            Advice::LeftOut => notice(format_args!("{lost} lost ({share})")),
+            Advice::Given => notice(format_args!(
+                "{lost} lost ({share}): {fewer}, or use larger buffers with -m {larger}"
+            )),
+        }
     }
     if tally.throttled > 0 {
         notice(format_args!(
