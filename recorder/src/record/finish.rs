@@ -12,7 +12,7 @@ use perftab_perfdata::format::{perftab_section, write};
 
 use super::clock::Clock;
 use super::counters::Counters;
-use super::embed::hit_files::{self, Added};
+use super::embed::hit_files::{self, Added, HalfChanged};
 use super::embed::{self, EmbedKind, Embedding, ProcessCode, SumOfCode};
 use super::events::{self, EventSpec};
 use super::explain;
@@ -113,10 +113,14 @@ impl Session {
             // Without them it is as whole as any other recording.
             false => {
                 let open = identifier.as_ref().map(Identifier::files).unwrap_or_default();
-                hit_files::add(&path, &hit_files, &open).unwrap_or_else(|error| {
-                    output::failure(&error);
-                    Added::default()
-                })
+                match hit_files::add(&path, &hit_files, &open) {
+                    Ok(added) => added,
+                    Err(error) if error.is::<HalfChanged>() => return Err(error),
+                    Err(error) => {
+                        output::failure(&error);
+                        Added::default()
+                    }
+                }
             }
         };
         added.left_out += left_out_before;

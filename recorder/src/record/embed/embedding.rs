@@ -8,7 +8,7 @@ use std::sync::mpsc::{SendError, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use super::elf_parts::ElfPart;
-use super::hit_files;
+use super::hit_files::{self, HalfChanged};
 use crate::output;
 use crate::record::identify::IdentifiedFiles;
 
@@ -57,8 +57,10 @@ impl Embedding {
                     Err(_) if is_gone(&path) => {}
                     Err(error) => {
                         output::failure(&error);
-                        // It is as it was.
-                        say(0);
+                        // It is as it was; else it is none.
+                        if !error.is::<HalfChanged>() {
+                            say(0);
+                        }
                     }
                 }
             }

@@ -1,6 +1,7 @@
 //! Parts of the files that samples hit, added to a recording that has ended: then it is known which these are.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -39,8 +40,18 @@ pub struct Added {
     pub left_out: usize,
 }
 
+/// What was there could not be written back after an error: the recording is damaged.
+#[derive(Clone, Copy, Debug)]
+pub struct HalfChanged;
+
+impl fmt::Display for HalfChanged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("its end is damaged, the samples are there")
+    }
+}
+
 /// Adds these parts of the files that the samples of a recording hit, most samples first; `open` are those that were
-/// identified while it was recorded.
+/// identified while it was recorded. If that fails, it is as it was, unless the error says [`HalfChanged`].
 pub fn add(path: &Path, asked: &[ElfPart], open: &IdentifiedFiles) -> Result<Added> {
     let recording = Recording::open(path)?;
     let mut session = recording.read(ThisMachine::Asked)?;
@@ -167,9 +178,20 @@ fn add_files(path: &Path, files: Vec<EmbeddedFile>) -> Result<u64> {
         Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {}
         Err(error) => return Err(io::Error::from(error).into()),
     }
-    file.write_all_at(&bytes, at)?;
-    file.set_len(at + length)?;
+    let mut before = vec![0; usize::try_from(end - at)?];
+    file.read_exact_at(&mut before, at)?;
+    if let Err(error) = write_end(&file, at, &bytes) {
+        return Err(match write_end(&file, at, &before) {
+            Ok(()) => error.into(),
+            Err(_) => anyhow::Error::from(error).context(HalfChanged),
+        });
+    }
     Ok((at + length).saturating_sub(end))
+}
+
+fn write_end(file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
+    file.write_all_at(bytes, at)?;
+    file.set_len(at + bytes.len() as u64)
 }
 
 /// Where the section begins, and what is in it.
