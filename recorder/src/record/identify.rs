@@ -14,7 +14,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -163,8 +163,12 @@ impl Identifier {
     pub fn wait(&mut self, end: Instant) -> bool {
         while self.unanswered > 0 {
             let left = end.saturating_duration_since(Instant::now());
-            let Ok(answer) = self.answers.recv_timeout(left) else { return false };
-            self.take(answer);
+            match self.answers.recv_timeout(left) {
+                Ok(answer) => self.take(answer),
+                Err(RecvTimeoutError::Timeout) => return false,
+                // The thread has died: nothing more is read.
+                Err(RecvTimeoutError::Disconnected) => self.unanswered = 0,
+            }
         }
         true
     }
@@ -401,6 +405,14 @@ mod tests {
         assert_eq!(found.removed, BTreeSet::from([removed]));
         assert_eq!(identified(&identifier.finish(Instant::now())), [true, false, false, true]);
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_waited_for_once_the_thread_has_died() {
+        let mut identifier = Identifier::start(Clock::now()).unwrap();
+        (_, identifier.answers) = channel();
+        identifier.unanswered = 1;
+        assert!(identifier.wait(Instant::now() + Duration::from_secs(3600)));
     }
 
     #[test]
