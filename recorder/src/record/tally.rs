@@ -15,7 +15,7 @@ use perftab_perfdata::format::attr::sample_type;
 use perftab_perfdata::format::build_id::BuildId;
 use perftab_perfdata::format::perftab_section::InodeKey;
 use perftab_perfdata::format::record::{
-    CONTEXT_KERNEL, CONTEXT_MARKER_MIN, RECORD_HEADER_SIZE, RecordType, misc,
+    CONTEXT_KERNEL, CONTEXT_MARKER_MIN, RECORD_HEADER_SIZE, RecordType, is_memory, misc,
 };
 use perftab_perfdata::format::write::{CpuMode, SampleIdTrailer};
 
@@ -27,10 +27,6 @@ use super::without_period::WithoutPeriod;
 const JITDUMPS_MAX: usize = 1 << 16;
 /// Of more processes than this, files are looked at before a sample comes.
 const UNSAMPLED_MAX: usize = 1 << 16;
-/// Executable memory without a file, as MMAP2 records name it. Readers take nothing under such a name for a file
-/// (`user_dso_kind` in core).
-const MEMORY: [&[u8]; 6] =
-    [b"//anon", b"/memfd:", b"[anon", b"/dev/zero", b"/SYSV", b"/anon_hugepage"];
 /// Offsets in an MMAP2 record: process, address, length, size of the build-id, build-id, name.
 const MMAP2_PID: usize = 8;
 const MMAP2_ADDRESS: usize = 16;
@@ -292,7 +288,7 @@ impl Tally {
             };
             return;
         }
-        let is_memory = MEMORY.iter().any(|memory| name.starts_with(memory));
+        let is_memory = is_memory(name);
         if is_memory {
             self.run_times.extend(u32_at(record, MMAP2_PID));
         }

@@ -9,6 +9,25 @@ pub const RECORD_HEADER_SIZE: usize = 8;
 /// Largest record: `size` is a u16.
 pub const MAX_RECORD_SIZE: usize = u16::MAX as usize;
 
+/// What names of memory that no file is behind begin with, as MMAP2 records and /proc/PID/maps have them
+/// (`tools/perf/util/map.h`, `is_anon_memory` and its neighbours).
+const MEMORY: [&[u8]; 9] = [
+    b"//anon",
+    b"[anon",
+    b"[heap]",
+    b"[stack",
+    b"/memfd:",
+    b"anon_inode:",
+    b"/dev/zero",
+    b"/SYSV",
+    b"/anon_hugepage",
+];
+
+/// Whether this is the name of memory that a process has, and no path of a file: that never has a build-id.
+pub fn is_memory(name: &[u8]) -> bool {
+    MEMORY.iter().any(|memory| name.starts_with(memory))
+}
+
 /// Type of a record. Below 64 the kernel writes it (or a tool in the same shape), from 64 on a
 /// tool (`enum perf_user_event_type` in `tools/lib/perf/include/perf/event.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use perftab_perfdata::decode::records::MmapRecord;
+use perftab_perfdata::format::record::is_memory;
 
 use super::address_space::{AddressSpace, Version};
 use crate::mappings::Mapping;
@@ -221,23 +222,11 @@ pub(super) fn intern_foreign(dsos: &mut Dsos, name: &str) -> DsoId {
     dso
 }
 
-/// What kind of thing a process mapped under this name. Names without a file behind them
-/// (`tools/perf/util/map.h`, `is_anon_memory` and its neighbours) can never have a build-id.
+/// What kind of thing a process mapped under this name.
 pub(super) fn user_dso_kind(path: &str) -> DsoKind {
-    const ANONYMOUS: [&str; 9] = [
-        "//anon",
-        "[anon:",
-        "[heap]",
-        "[stack",
-        "/memfd:",
-        "anon_inode:",
-        "/dev/zero",
-        "/SYSV",
-        "/anon_hugepage",
-    ];
     match path {
         "[vdso]" | "[vdso32]" | "[vdsox32]" | "[vsyscall]" | "[uprobes]" => DsoKind::Vdso,
-        _ if ANONYMOUS.iter().any(|anonymous| path.starts_with(anonymous)) => DsoKind::Anon,
+        _ if is_memory(path.as_bytes()) => DsoKind::Anon,
         _ => DsoKind::User,
     }
 }
