@@ -245,6 +245,8 @@ fn forms_with_less(kind: DsoKind, mapped_from: MappedFrom) -> impl Iterator<Item
 pub struct Dsos {
     dsos: Vec<Dso>,
     index: Map<DsoKey, DsoId>,
+    /// What may be any of several builds that are here.
+    of_any_build: Set<DsoId>,
 }
 
 impl Dsos {
@@ -277,6 +279,7 @@ impl Dsos {
                 {
                     let unknown = self.new_dso(&less);
                     self.get_mut(unknown).no_identity_because = Some(SEVERAL_BUILDS);
+                    self.of_any_build.insert(unknown);
                     self.index.insert(less, unknown);
                 }
                 Some(_) => {}
@@ -305,7 +308,7 @@ impl Dsos {
         let known = forms_with_less(*kind, *mapped_from).find_map(|less| {
             let known = *self.index.get(&(path.clone(), *kind, less, *process))?;
             let dso = self.dsos.get(known.index())?;
-            let is_any = dso.no_identity_because == Some(SEVERAL_BUILDS);
+            let is_any = self.of_any_build.contains(&known);
             (dso.mapped_from == less && !is_any).then_some(known)
         })?;
         let dso = self.get_mut(known);
@@ -371,7 +374,7 @@ impl Dsos {
 /// Those that are known already, in the order of their ids.
 impl FromIterator<Dso> for Dsos {
     fn from_iter<T: IntoIterator<Item = Dso>>(dsos: T) -> Self {
-        Self { dsos: dsos.into_iter().collect(), index: Map::new() }
+        Self { dsos: dsos.into_iter().collect(), ..Self::default() }
     }
 }
 
@@ -425,7 +428,11 @@ mod tests {
         let mut intern = |form| dsos.intern("[vdso]", DsoKind::Vdso, form, None).0;
         let [nothing, third] = [MappedFrom::Nothing, id(3)];
         assert_eq!([id(1), nothing, id(2)].map(&mut intern), [0, 0, 1]);
-        assert_eq!([nothing, third, nothing, id(1), id(2)].map(intern), [2, 3, 2, 0, 1]);
+        assert_eq!(intern(nothing), 2);
+        // Others say why, too.
+        dsos.get_mut(DsoId(2)).no_identity_because = None;
+        let intern = |form| dsos.intern("[vdso]", DsoKind::Vdso, form, None).0;
+        assert_eq!([third, nothing, id(1), id(2)].map(intern), [3, 2, 0, 1]);
         assert_eq!(dsos.get(DsoId(2)).build_id(), None);
         // A file may have been replaced.
         let mut dsos = Dsos::default();
