@@ -92,8 +92,12 @@ impl Recorded {
         if let Some((_, rate)) = self.rates.iter().find(|(name, _)| name == event) {
             return rate.clone();
         }
-        let mut rates: Vec<&str> = self.rates.iter().map(|(_, rate)| rate.as_str()).collect();
-        rates.dedup();
+        let mut rates: Vec<&str> = Vec::new();
+        for (_, rate) in &self.rates {
+            if !rates.contains(&rate.as_str()) {
+                rates.push(rate);
+            }
+        }
         rates.join(", ")
     }
 }
@@ -185,5 +189,24 @@ fn recorded(plan: &Plan, counters: &Counters) -> Recorded {
             _ => Chains::Recorded,
         },
         now: counters.run_by_clock().then_some(Clock::record_time),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_events_each_rate_is_said_once() {
+        let rates = [("a", "999 Hz"), ("b", "each time"), ("c", "999 Hz")];
+        let recorded = Recorded {
+            events: "a,b,c".to_owned(),
+            rates: rates.map(|(name, rate)| (name.to_owned(), rate.to_owned())).to_vec(),
+            target: String::new(),
+            chains: Chains::LeftOut,
+            now: None,
+        };
+        assert_eq!(recorded.rate("all"), "999 Hz, each time");
+        assert_eq!(recorded.rate("b"), "each time");
     }
 }
