@@ -9,7 +9,7 @@ pub use perftab_images::{
     FoundFunctions, FunctionCode, FunctionPlace, Image, ImageContents, Kallsyms, Loads, Machine,
     MissingUnits, NamedCompanion, NamingDepth, NotAnImage, RecordedIdentities, ReferenceWay,
     Rejection, StaticProbe, SupplementaryLink, Svma, check_whole, content_hash, is_jitdump,
-    is_perf_map, stamp_of_kallsyms, stamped_kallsyms, without_parameters,
+    is_perf_map, lines_left_out, stamp_of_kallsyms, stamped_kallsyms, without_parameters,
 };
 pub use perftab_names::{FileId, FunctionId, Status};
 pub use perftab_perfdata::decode::attr::Attr;

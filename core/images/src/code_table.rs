@@ -51,6 +51,8 @@ pub struct LeftOut {
     pub of_others: u64,
     /// Records with lines or with rules for unwinding that are larger than any, or too many.
     pub too_large: u64,
+    /// Lines of a perf map that say nothing of code: half of a name with a line break, or a message.
+    pub no_lines: u64,
 }
 
 /// What tells when code was where.
@@ -218,9 +220,9 @@ impl CodeTable {
         };
         let pid = self.pid.map_or(u64::MAX, u64::from);
         let machine = self.machine.map_or(u64::MAX, u64::from);
-        let LeftOut { of_others, too_large } = self.left_out;
+        let LeftOut { of_others, too_large, no_lines } = self.left_out;
         let mut bytes = Vec::new();
-        write_all(&mut bytes, &[pid, clock, begun, machine, of_others, too_large]);
+        write_all(&mut bytes, &[pid, clock, begun, machine, of_others, too_large, no_lines]);
         write_all(&mut bytes, &[self.name.len() as u64]);
         bytes.extend_from_slice(self.name.as_bytes());
         self.names.write(&mut bytes);
@@ -236,7 +238,7 @@ impl CodeTable {
     /// The other way round; `None` if they are none.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut rest = Rest(bytes);
-        let [pid, clock, begun, machine, of_others, too_large] = rest.numbers()?;
+        let [pid, clock, begun, machine, of_others, too_large, no_lines] = rest.numbers()?;
         let length = rest.number()?;
         let name = rest.text(length)?;
         let names = Names::read(&mut rest)?;
@@ -256,7 +258,7 @@ impl CodeTable {
         };
         let table = Self::new(&name, u32::try_from(pid).ok(), clock, changes, names);
         let machine = u16::try_from(machine).ok();
-        let left_out = LeftOut { of_others, too_large };
+        let left_out = LeftOut { of_others, too_large, no_lines };
         Some(Self { machine, left_out, ..table.with_details(lines, rules) })
     }
 }

@@ -85,7 +85,7 @@ pub use naming::{
 };
 pub use objects::MatchedObjects;
 pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
-pub use perf_map::is_perf_map;
+pub use perf_map::{is_perf_map, lines_left_out};
 pub use probes::{FoundFunctions, Loads, StaticProbe};
 pub use recorded::RecordedIdentities;
 pub use rejection::{Rejection, SameName};

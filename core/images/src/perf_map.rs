@@ -18,33 +18,32 @@ use crate::code_table::{Clock, CodeTable, Names};
 const MAX_LENGTH: u64 = 512 << 20;
 /// So many lines decide what a file is.
 const LINES_LOOKED_AT: usize = 16;
+/// For each line of a map fewer than so many may be none: run times write names with line breaks, and messages in between.
+const OTHERS_MAX: usize = 4;
 
-/// True if a file that begins with these bytes is a perf map: its first lines are, all of them. The
-/// last line may be cut.
+/// True if a file that begins with these bytes is a perf map: of its first lines enough are. The last
+/// line may be cut.
 pub fn is_perf_map(start: &[u8]) -> bool {
     let mut lines = start.split(|&byte| byte == b'\n').take(LINES_LOOKED_AT).peekable();
-    let mut met = 0;
+    let (mut met, mut others) = (0, 0);
     while let Some(line) = lines.next() {
         let is_last = lines.peek().is_none();
-        if line.is_empty() || (is_last && met > 0) {
-            continue;
+        match read_line(line) {
+            Some(_) => met += 1,
+            None if line.is_empty() || (is_last && met > 0) => {}
+            None => others += 1,
         }
-        if read_line(line).is_none() {
-            return false;
-        }
-        met += 1;
     }
-    met > 0
+    met > 0 && others < met * OTHERS_MAX
 }
 
-/// Start, size and where the name begins in the line. A name may hold spaces, but no control
-/// characters, which tells a map from binary files.
-fn read_line(line: &[u8]) -> Option<(u64, u64, usize)> {
+/// Start, size and name. A name may hold spaces and, as perf takes it, any character but NUL, which
+/// ends it.
+fn read_line(line: &[u8]) -> Option<(u64, u64, &[u8])> {
     let (start, after_start) = read_hex(line, 0)?;
     let (size, at) = read_hex(line, after_start)?;
-    let name = line.get(at..).filter(|name| !name.is_empty())?;
-    let is_text = name.iter().all(|&byte| byte >= b' ' || byte == b'\t' || byte == b'\r');
-    is_text.then_some((start, size, at))
+    let name = line.get(at..)?.split(|&byte| byte == 0).next()?.trim_ascii_end();
+    (!name.is_empty()).then_some((start, size, name))
 }
 
 /// A number at `at` that a space ends, and where what follows that begins.
@@ -59,6 +58,17 @@ fn read_hex(line: &[u8], at: usize) -> Option<(u64, usize)> {
     Some((number, at + digits + 1))
 }
 
+/// How many lines of a map say nothing of code. The last one is not asked: it may not be written to its end.
+pub fn lines_left_out(text: &[u8]) -> u64 {
+    let mut lines = text.split(|&byte| byte == b'\n');
+    lines.next_back();
+    lines.filter(|line| is_no_line(line)).count() as u64
+}
+
+fn is_no_line(line: &[u8]) -> bool {
+    read_line(line).is_none() && !line.trim_ascii().is_empty()
+}
+
 /// Reads a whole map. Lines that are none are passed over, as perf does: the run time may be in the
 /// middle of one. `name` is what the host calls it.
 pub(super) fn read(name: &str, source: &dyn ByteSource) -> Result<CodeTable, ReadError> {
@@ -68,15 +78,16 @@ pub(super) fn read(name: &str, source: &dyn ByteSource) -> Result<CodeTable, Rea
     let text = source.read_vec(0, source.len())?;
     let (mut changes, mut names) = (Vec::new(), Names::default());
     for line in text.split(|&byte| byte == b'\n') {
-        if let Some((start, size, at)) = read_line(line)
+        if let Some((start, size, name)) = read_line(line)
             && let Some(end) = start.checked_add(size).filter(|&end| end > start)
         {
-            let name = names.add(line[at..].trim_ascii_end());
-            let code = Some(MadeCode { offset: start, name });
+            let code = Some(MadeCode { offset: start, name: names.add(name) });
             changes.push(CodeChange { time_nanos: 0, start, end, code });
         }
     }
-    Ok(CodeTable::new(name, pid_of_perf_map(name), Clock::Absent, changes, names))
+    let mut table = CodeTable::new(name, pid_of_perf_map(name), Clock::Absent, changes, names);
+    table.left_out.no_lines = lines_left_out(&text);
+    Ok(table)
 }
 
 #[cfg(test)]
@@ -107,18 +118,42 @@ mod tests {
     }
 
     #[test]
+    fn lines_that_are_none_cost_no_others_their_names() {
+        let text = "7f00 10 \x1b[31mred\x07\n7f10 10 ends\0behind\ngarbage line\n\n\
+                    7f20 10 first half\nsecond half\n7f30 10 f\n7f40 8 \n7f5";
+        let expected = [
+            (0x7f00, 0x10, "\x1b[31mred\x07".to_owned()),
+            (0x7f10, 0x10, "ends".to_owned()),
+            (0x7f20, 0x10, "first half".to_owned()),
+            (0x7f30, 0x10, "f".to_owned()),
+        ];
+        assert_eq!(read(text), expected);
+        assert!(is_perf_map(text.as_bytes()));
+        let source = SliceSource::new(text.as_bytes().to_vec());
+        let table = super::read("perf-7.map", &source).expect("it is read");
+        // What is not written to its end yet is none of them.
+        assert_eq!(table.left_out.no_lines, 3);
+    }
+
+    #[test]
     fn b29_what_is_a_perf_map_is_told_by_its_lines() {
-        for text in ["7f00 10 f\n7f10 20 g\n", "7f00 10 only", "0x7f00 0x10 f\n7f"] {
+        let maps = [
+            "7f00 10 f\n7f10 20 g\n",
+            "7f00 10 only",
+            "0x7f00 0x10 f\n7f",
+            "7f00 10 f\nprose after it\n7f10 10 g\n",
+            "a message\n7f00 10 f\n",
+        ];
+        for text in maps {
             assert!(is_perf_map(text.as_bytes()), "{text}");
         }
-        let others: [&[u8]; 8] = [
+        let others: [&[u8]; 7] = [
             b"",
             b"\n\n",
             b"#!/bin/sh\necho\n",
             b"7f00 10\n",
-            b"7f00 10 f\nprose after it\n7f10 10 g\n",
+            b"prose\nof\nfour\nlines\n7f00 10 f\n",
             b"7f00 +10 f\n",
-            b"7f00 10 \x01\x02\n",
             b"\x7fELF",
         ];
         for bytes in others {

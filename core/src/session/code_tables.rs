@@ -94,7 +94,7 @@ fn sentence(table: &CodeTable) -> &'static str {
 
 /// What of a table is not used, in words that follow others; empty if there is nothing.
 fn left_out(table: &CodeTable) -> String {
-    let LeftOut { of_others, too_large } = table.left_out;
+    let LeftOut { of_others, too_large, no_lines } = table.left_out;
     let records = |count| counted(count, "record", "records");
     let mut words = String::new();
     if of_others > 0 {
@@ -103,6 +103,10 @@ fn left_out(table: &CodeTable) -> String {
     if too_large > 0 {
         words +=
             &format!("; {} of lines or unwind tables left out, as too large", records(too_large));
+    }
+    if no_lines > 0 {
+        let lines = counted(no_lines, "line", "lines");
+        words += &format!("; {lines} left out, as not of the form START SIZE NAME");
     }
     words
 }

@@ -341,12 +341,18 @@ fn event_descriptions(counters: &Counters) -> Vec<u8> {
 }
 
 fn say_what_is_embedded(of_code: &SumOfCode, added: Added) {
-    let SumOfCode { processes, size, too_large } = *of_code;
+    let SumOfCode { processes, size, too_large, no_lines } = *of_code;
     if processes > 0 {
         notice(format_args!(
             "it contains the perf maps and jitdumps of {}, {} before packing",
             output::counted(processes as u64, "process", "processes"),
             output::size(size)
+        ));
+    }
+    if no_lines > 0 {
+        notice(format_args!(
+            "{} of perf maps left out, as not of the form START SIZE NAME; a name may have no line break",
+            output::counted(no_lines, "line", "lines"),
         ));
     }
     if added.files > 0 {

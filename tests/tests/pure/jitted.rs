@@ -321,6 +321,22 @@ fn a_perf_map_that_names_an_address_twice_says_so() {
 }
 
 #[test]
+fn lines_of_a_perf_map_that_are_none_are_counted_and_cost_no_names() {
+    let mut recording = recording(None, &[7]);
+    for at in [0x110, 0x210] {
+        sample(&mut recording, 7, 100, at, &[]);
+    }
+    let mut session = open(&recording.file()).expect("it opens");
+    let (first, second) = (MEMORY + 0x100, MEMORY + 0x200);
+    let map = format!("garbage line\n{first:x} 40 two\nhalves\n{second:x} 40 \x1b[31mred\n");
+    let dso = admit(&mut session, "perf-7.map", map.as_bytes()).expect("its code");
+    assert_eq!(stacks(&session).concat(), ["two", "\x1b[31mred"]);
+    let reason = row_of(&session, dso).reason.clone().unwrap_or_default();
+    let told = "; 2 lines left out, as not of the form START SIZE NAME";
+    assert!(reason.contains(told), "{reason}");
+}
+
+#[test]
 fn the_clock_is_known_from_events_where_nothing_else_tells() {
     let mut dump = Jitdump::new(7, 50, 0);
     dump.load(60, MEMORY + 0x100, "f", &[1; 0x40]);

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::time::SystemTime;
 
 use perftab_core::session::RecordedJitdump;
-use perftab_core::{is_jitdump, is_perf_map};
+use perftab_core::{is_jitdump, is_perf_map, lines_left_out};
 use perftab_perfdata::format::perftab_section::{EmbeddedFile, PerfMap};
 
 use crate::images::code_of_processes::{is_of, jitdump, perf_map};
@@ -37,6 +37,8 @@ pub struct SumOfCode {
     pub size: u64,
     /// Jitdumps that there was no room for.
     pub too_large: usize,
+    /// Lines of perf maps that say nothing of code.
+    pub no_lines: u64,
 }
 
 impl ProcessCode {
@@ -82,6 +84,7 @@ impl ProcessCode {
             processes: self.perf_maps.len() + self.jitdumps.len(),
             size: maps.chain(dumps).sum::<usize>() as u64,
             too_large: self.too_large,
+            no_lines: self.perf_maps.iter().map(|map| lines_left_out(&map.text)).sum(),
         }
     }
 }
