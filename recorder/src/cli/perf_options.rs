@@ -209,6 +209,11 @@ pub fn accept(mut cli: Command) -> Command {
         }
         // It decides as seldom as in perf, whose help does not show it: on a screen there is room for little.
         let command = command.mut_arg("buildid_dir", |arg| arg.hide(true));
+        // It shows code, of which such a file has none to give.
+        let command = match command.get_name() {
+            "annotate" => command.mut_arg("trust_paths", |arg| arg.hide(true)),
+            _ => command,
+        };
         match has(&command, "--force") {
             true => command,
             false => command.arg(without_effect("--force")),

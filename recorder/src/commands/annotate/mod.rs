@@ -160,6 +160,13 @@ fn serialize_text<S: Serializer>(text: &Option<Rc<str>>, serializer: S) -> Resul
 
 /// Prints the annotated code of the functions that are asked for, or of the hottest.
 pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
+    // What nothing identifies gives names, each marked, and never code: other instructions than ran would look like them.
+    if args.images.trust_paths {
+        bail!(
+            "annotate does not take --trust-paths: a file that no build-id tells to be what ran has names to give, and no \
+             instructions. perftab report --trust-paths prints the names"
+        );
+    }
     let (file, function) = operands(args);
     let input = Input::open(&file)?;
     let mut session = input.read(args.images.images.this_machine())?;

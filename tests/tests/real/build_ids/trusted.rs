@@ -47,6 +47,12 @@ fn b31_paths_are_trusted_only_when_the_user_says_so_and_nothing_speaks_against_t
     let (names, said) = trusted(&["--trust-paths"]);
     assert!(names.contains(&OLDER.to_owned()), "{names:?}: {said}");
     assert!(said.contains("UNSAFE"), "{said}");
+    // Such a file has no instructions to show.
+    let annotated = builds.perftab(&["annotate", "--trust-paths", text(&recording), OLDER]);
+    let answer = stderr(&annotated);
+    assert!(!annotated.status.success() && annotated.stdout.is_empty(), "{answer}");
+    assert!(answer.contains("annotate does not take --trust-paths"), "{answer}");
+    assert!(!answer.contains("UNSAFE"), "{answer}");
     let perf = builds.perf(&["report", "-i", text(&recording), "--stdio", "--sort", "sym"]);
     assert!(String::from_utf8_lossy(&perf.stdout).contains(OLDER), "{}", stderr(&perf));
 
