@@ -7,6 +7,7 @@
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
@@ -251,11 +252,15 @@ pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
             arguments.insert(2, "--stdio".into());
         }
     }
-    if arguments.len() == 2 && arguments[1] == "-v" {
+    if arguments.len() == 2 && ["-v", "-V", "--version"].iter().any(|it| arguments[1] == *it) {
         arguments[1] = "version".into();
     }
     if arguments.get(1).is_some_and(|verb| verb == "help") {
         arguments.remove(1);
+        // It has no help of its own, and is the beginning of another verb.
+        if arguments.get(1).is_some_and(|verb| verb == "help") {
+            arguments.remove(1);
+        }
         arguments.push("--help".into());
     }
     if arguments.get(1).is_some_and(|verb| verb == "record") {
@@ -273,7 +278,12 @@ pub fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
                 let first = value.split(',').next().unwrap_or_default();
                 matches!(first, "flat" | "folded" | "branch") || CallGraph::parse(value).is_ok()
             };
-            if is_call_graph && !value.is_some_and(is_known) {
+            // A report has one file: of two words the first is meant as the value.
+            let is_word = |word: &OsString| !word.to_string_lossy().starts_with('-');
+            let is_meant = arguments
+                .get(place + 1..place + 3)
+                .is_some_and(|words| words.iter().all(is_word) && !Path::new(&words[0]).exists());
+            if is_call_graph && !is_meant && !value.is_some_and(is_known) {
                 arguments[place] = "--call-graph=graph".into();
             }
         }
@@ -556,7 +566,10 @@ mod tests {
         };
         assert_eq!(read("perftab help report"), "perftab report --help");
         assert_eq!(read("perftab help"), "perftab --help");
-        assert_eq!(read("perftab -v"), "perftab version");
+        assert_eq!(read("perftab help help"), "perftab --help");
+        for option in ["-v", "-V", "--version"] {
+            assert_eq!(read(&format!("perftab {option}")), "perftab version");
+        }
         assert_eq!(read("perftab --no-pager report --stdio"), "perftab report --stdio");
         assert_eq!(read("perftab --no-pager annotate main"), "perftab annotate --stdio main");
         for (given, meant) in [
@@ -565,6 +578,8 @@ mod tests {
             ("-g caller perf.data", "-g caller perf.data"),
             ("-g graph,0.5,callee", "-g graph,0.5,callee"),
             ("-g --stdio", "--call-graph=graph --stdio"),
+            ("-g nonsense perf.data", "-g nonsense perf.data"),
+            ("-g perf.data --stdio", "--call-graph=graph perf.data --stdio"),
             ("--no-children --no-call-graph", "--no-children --call-graph=none"),
         ] {
             assert_eq!(read(&format!("perftab report {given}")), format!("perftab report {meant}"));

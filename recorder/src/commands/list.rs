@@ -115,7 +115,12 @@ pub fn run(args: &ListEventsArgs) -> anyhow::Result<Outcome> {
             write_name(&mut results, &name, kind)?;
         }
     }
-    if is_first {
+    let asks_for_hardware = args.what.iter().any(|it| Kind::of_word(it) == Some(Kind::Hardware));
+    if asks_for_hardware && !has_hardware_counters() {
+        output::notice(
+            "this machine counts no hardware events, as most virtual machines; cpu-clock takes samples without them",
+        );
+    } else if is_first {
         output::notice(format_args!("no event of this machine matches {}", args.what.join(" or ")));
     }
     results.flush()?;
