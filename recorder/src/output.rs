@@ -518,6 +518,10 @@ mod tests {
             symlink(folder.join("nowhere"), place.join("dangling")).unwrap();
         }
         fs::set_permissions(&shared, Permissions::from_mode(0o1777)).unwrap();
+        // Whatever the umask.
+        for own in [&folder, &theirs] {
+            fs::set_permissions(own, Permissions::from_mode(0o755)).unwrap();
+        }
         fs::set_permissions(&open_to_all, Permissions::from_mode(0o777)).unwrap();
         let mut refused = vec![
             (shared.join("link"), Readers::All, "is a link"),

@@ -28,8 +28,19 @@ pub struct ResultFile(BufWriter<Place>);
 
 enum Place {
     Stdout(Results),
-    There { file: File, state: State },
-    Passing { copy: UnnamedFile, mode: Option<u32>, name: PathBuf, stop: Stop },
+    /// What is no file is left in any state, and waits for its reader.
+    There {
+        file: File,
+        state: State,
+        stop: Option<Stop>,
+    },
+    Passing {
+        copy: UnnamedFile,
+        mode: Option<u32>,
+        name: PathBuf,
+        readers: Readers,
+        stop: Stop,
+    },
 }
 
 /// How far a file is that is written in place.
@@ -61,17 +72,19 @@ impl ResultFile {
         place.check()?;
         match place {
             Place::Stdout(_) => Ok(None),
-            Place::There { file, state } => {
+            Place::There { file, state, .. } => {
                 *state = State::Whole;
                 Ok(Some(file.metadata()?).filter(Metadata::is_file).map(|it| it.len()))
             }
-            Place::Passing { copy, mode, name, .. } => {
+            Place::Passing { copy, mode, name, readers, .. } => {
                 let made = copy.file.metadata()?;
                 if let Some(mode) = mode.filter(|mode| *mode != made.mode() & MODE_BITS) {
                     copy.file.set_permissions(Permissions::from_mode(mode))?;
                 }
                 match copy.rename_writable_to(name) {
-                    Err(error) if is_mount_point(&error) => copy_there(&mut copy.file, name)?,
+                    Err(error) if is_mount_point(&error) => {
+                        copy_there(&mut copy.file, name, *readers)?;
+                    }
                     renamed => renamed.context("it cannot get its name")?,
                 }
                 Ok(Some(made.len()))
@@ -97,15 +110,22 @@ impl Place {
             bail!("{} names no file", path.display());
         }
         let Some(there) = output::open_there(path, OFlags::WRONLY, readers)? else {
-            return Self::passing(path, readers, None).with_context(cannot);
+            let copy = unnamed(path, readers, None).with_context(cannot)?;
+            return Self::passing(path, readers, copy, None).with_context(cannot);
         };
         let metadata = there.metadata().with_context(cannot)?;
         let is_link = fs::symlink_metadata(path).with_context(cannot)?.is_symlink();
         if metadata.is_file() && !is_link && metadata.nlink() == 1 && output::is_ours(&metadata) {
-            match Self::passing(path, readers, Some(metadata.mode() & MODE_BITS)) {
+            let mode = metadata.mode() & MODE_BITS;
+            match unnamed(path, readers, Some(mode)) {
                 Err(error) if is_folder_closed(&error) => {}
-                Ok(passing) if !passing.is_of_group(metadata.gid()).with_context(cannot)? => {}
-                passing => return passing.with_context(cannot),
+                copy => {
+                    let copy = copy.with_context(cannot)?;
+                    // The same group has a right to it then.
+                    if copy.file.metadata().with_context(cannot)?.gid() == metadata.gid() {
+                        return Self::passing(path, readers, copy, Some(mode)).with_context(cannot);
+                    }
+                }
             }
         }
         let file = match readers {
@@ -116,36 +136,32 @@ impl Place {
             }
             Readers::All => there,
         };
-        Ok(Self::There { file, state: State::Begun })
+        let stop = metadata.is_file().then(Stop::install).transpose()?;
+        Ok(Self::There { file, state: State::Begun, stop })
     }
 
-    fn passing(path: &Path, readers: Readers, mode: Option<u32>) -> io::Result<Self> {
+    fn passing(
+        path: &Path,
+        readers: Readers,
+        copy: UnnamedFile,
+        mode: Option<u32>,
+    ) -> io::Result<Self> {
         let mode = match readers {
             Readers::Owner => Some(output::OWNER_ONLY),
             Readers::All => mode,
         };
-        let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        // Nobody may read it before who may not read it then.
-        let copy = UnnamedFile::create(folder, mode.unwrap_or(USUAL_MODE))?;
         let stop = Stop::install().map_err(io::Error::other)?;
-        Ok(Self::Passing { copy, mode, name: path.to_owned(), stop })
-    }
-
-    /// Whether the same group has a right to it as to what it replaces.
-    fn is_of_group(&self, gid: u32) -> io::Result<bool> {
-        match self {
-            Self::Passing { copy, .. } => Ok(copy.file.metadata()?.gid() == gid),
-            Self::Stdout(_) | Self::There { .. } => Ok(true),
-        }
+        Ok(Self::Passing { copy, mode, name: path.to_owned(), readers, stop })
     }
 
     fn check(&self) -> io::Result<()> {
         match self {
-            Self::Passing { stop, .. } if stop.is_asked() => {
+            Self::There { stop: Some(stop), .. } | Self::Passing { stop, .. }
+                if stop.is_asked() =>
+            {
                 Err(io::Error::other("stopped: nothing was written"))
             }
-            _ => Ok(()),
+            Self::Stdout(_) | Self::There { .. } | Self::Passing { .. } => Ok(()),
         }
     }
 }
@@ -153,15 +169,26 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         match self {
-            Self::There { file, state: State::Begun } => {
-                if file.metadata().is_ok_and(|it| it.is_file()) {
+            Self::Stdout(_) | Self::There { stop: None, .. } => {}
+            Self::There { file, state, stop: Some(stop) } => {
+                if *state == State::Begun {
                     let _ = file.set_len(0);
                 }
+                stop.uninstall();
             }
             Self::Passing { stop, .. } => stop.uninstall(),
-            Self::Stdout(_) | Self::There { .. } => {}
         }
     }
+}
+
+/// A file beside a path. Nobody may read it before who may not read it then.
+fn unnamed(path: &Path, readers: Readers, mode: Option<u32>) -> io::Result<UnnamedFile> {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let mode = match readers {
+        Readers::Owner => output::OWNER_ONLY,
+        Readers::All => mode.unwrap_or(USUAL_MODE),
+    };
+    UnnamedFile::create(folder.unwrap_or(Path::new(".")), mode)
 }
 
 impl Write for Place {
@@ -189,12 +216,18 @@ fn is_mount_point(error: &io::Error) -> bool {
 }
 
 /// Puts what is complete into a file that is there.
-fn copy_there(complete: &mut File, path: &Path) -> anyhow::Result<()> {
-    let there = output::open_there(path, OFlags::WRONLY, Readers::All)?;
-    let mut there = there.with_context(|| format!("{} is gone", path.display()))?;
+fn copy_there(complete: &mut File, path: &Path, readers: Readers) -> anyhow::Result<()> {
+    let mut there = match readers {
+        Readers::Owner => output::create_private(path)?,
+        Readers::All => output::open_there(path, OFlags::WRONLY, readers)?
+            .with_context(|| format!("{} is gone", path.display()))?,
+    };
     there.set_len(0)?;
     complete.rewind()?;
-    io::copy(complete, &mut there).map_err(with_remedy)?;
+    io::copy(complete, &mut there).map_err(|error| {
+        let _ = there.set_len(0);
+        with_remedy(error)
+    })?;
     Ok(())
 }
 
@@ -244,6 +277,8 @@ mod tests {
         let folder =
             std::env::temp_dir().join(format!("perftab-result-file-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
+        // Whatever the umask: links count in a folder of one's own.
+        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
         let [new, old, link] = ["new", "old", "link"].map(|name| folder.join(name));
         fs::write(&old, "before").unwrap();
         fs::set_permissions(&old, Permissions::from_mode(0o640)).unwrap();

@@ -18,7 +18,7 @@ use crate::code_table::{Clock, CodeTable, Names};
 const MAX_LENGTH: u64 = 512 << 20;
 /// So many lines decide what a file is.
 const LINES_LOOKED_AT: usize = 16;
-/// For each line of a map fewer than so many may be none: run times write names with line breaks, and messages in between.
+/// For each line that is one, fewer than so many may be none: run times write names with line breaks, and messages in between.
 const OTHERS_MAX: usize = 4;
 
 /// True if a file that begins with these bytes is a perf map: of its first lines enough are. The last

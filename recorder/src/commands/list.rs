@@ -118,7 +118,7 @@ pub fn run(args: &ListEventsArgs) -> anyhow::Result<Outcome> {
     let asks_for_hardware = args.what.iter().any(|it| Kind::of_word(it) == Some(Kind::Hardware));
     if asks_for_hardware && !has_hardware_counters() {
         output::notice(
-            "this machine counts no hardware events, as most virtual machines; cpu-clock takes samples without them",
+            "this machine counts no hardware events, like most virtual machines; cpu-clock takes samples without them",
         );
     } else if is_first {
         output::notice(format_args!("no event of this machine matches {}", args.what.join(" or ")));

@@ -163,8 +163,8 @@ pub fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     // What nothing identifies gives names, each marked, and never code: other instructions than ran would look like them.
     if args.images.trust_paths {
         bail!(
-            "annotate does not take --trust-paths: a file that no build-id tells to be what ran has names to give, and no \
-             instructions. perftab report --trust-paths prints the names"
+            "annotate does not take --trust-paths: without a build-id nothing shows that a file is what ran, so it can give \
+             names, but no instructions. perftab report --trust-paths prints the names"
         );
     }
     let (file, function) = operands(args);

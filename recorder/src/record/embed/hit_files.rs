@@ -46,7 +46,7 @@ pub struct HalfChanged;
 
 impl fmt::Display for HalfChanged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("its end is damaged, the samples are there")
+        f.write_str("its end is damaged, but all its samples are there")
     }
 }
 

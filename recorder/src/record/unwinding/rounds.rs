@@ -291,8 +291,8 @@ impl Rounds {
                 (WalkEnd::Root, _) => Reached::Root,
                 // Whoever reads the copy comes no further.
                 (WalkEnd::Truncated, CopyExtent::AllAskedFor) => Reached::EndOfCopy,
-                // Whoever reads the copy comes as far, and may guess how it goes on, or have a debug file that tells. In a
-                // static program of musl every thread ends so.
+                // Whoever reads the copy comes as far, and may guess how it goes on, or have a debug file that tells: as far as
+                // 8 KiB reach, which is what perf copies. In a static program of musl every thread ends so.
                 (WalkEnd::NotCovered(_) | WalkEnd::Lost, _) => {
                     return Some(Written::Cut(records.kept_of(&walk, &copy)));
                 }

@@ -303,18 +303,20 @@ fn a_full_disk_leaves_a_complete_file() {
 #[test]
 fn a_hangup_ends_no_recording_that_ignores_it() {
     let recorder = Recorder::new();
-    let record = recorder.command(&["-D", "600000", "--", "sleep", "600"]);
+    let process = RunningProcess::program(&busy(&recorder.folder), &[]);
+    let record = recorder.command(&["-D", "600000", "-p", &process.pid()]);
     let mut by_nohup = Command::new("nohup");
     by_nohup.arg(record.get_program()).args(record.get_args());
-    by_nohup.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    by_nohup.stdin(Stdio::null()).stdout(Stdio::null());
     let recording = RunningProcess(by_nohup.spawn().unwrap());
     let status = |line: &str| {
         let status = fs::read_to_string(format!("/proc/{}/status", recording.pid())).unwrap();
         let bits = status.lines().find_map(|it| it.strip_prefix(line)).unwrap().trim().to_owned();
         u64::from_str_radix(&bits, 16).unwrap()
     };
-    let (hup, int) = (1 << 0, 1 << 1);
-    wait_for("handlers", || status("SigCgt:") & int != 0);
+    // The last signal that is handled.
+    let (hup, usr1) = (1 << 0, 1 << 9);
+    wait_for("handlers", || status("SigCgt:") & usr1 != 0);
     assert_eq!((status("SigIgn:") & hup, status("SigCgt:") & hup), (hup, 0));
 }
 
