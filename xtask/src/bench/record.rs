@@ -38,8 +38,9 @@ const WHOLE_SYSTEM: [Mode; 2] = [
         // .85 where a chain has 5 words, markers counted, and .88 where it has 8. What is no sample is a hundredth.
         // Measured beside perf in the same moments it is .86 to .88. One more word could go, for some .80: the marker of
         // user space at the head of a chain, where the sample is of user space. perf and Perfetto begin there
-        // without it, but perf_data_converter, which makes profiles for pprof, takes words for the user's only behind
-        // one (`Normalizer::HandleSample`). So it stays.
+        // without it. perf_data_converter, which makes profiles for pprof, knows no mode then, but looks for each word in
+        // the process first and in the kernel last (`Normalizer::GetMappingFromPidAndIP`), so it finds the same. It
+        // stays until each of these has been tried without it.
         goal_of_size: 0.85,
     },
     Mode {
