@@ -109,21 +109,27 @@ impl Place {
         if path.file_name().is_none() || path.as_os_str().as_bytes().ends_with(b"/") {
             bail!("{} names no file", path.display());
         }
+        // Nobody may read it before who may not read it then.
+        let mode_beside = |there: Option<u32>| match readers {
+            Readers::Owner => Some(output::OWNER_ONLY),
+            Readers::All => there,
+        };
         let Some(there) = output::open_there(path, OFlags::WRONLY, readers)? else {
-            let copy = unnamed(path, readers, None).with_context(cannot)?;
-            return Self::passing(path, readers, copy, None).with_context(cannot);
+            let mode = mode_beside(None);
+            let copy = unnamed(path, mode).with_context(cannot)?;
+            return Self::passing(path, readers, copy, mode);
         };
         let metadata = there.metadata().with_context(cannot)?;
         let is_link = fs::symlink_metadata(path).with_context(cannot)?.is_symlink();
         if metadata.is_file() && !is_link && metadata.nlink() == 1 && output::is_ours(&metadata) {
-            let mode = metadata.mode() & MODE_BITS;
-            match unnamed(path, readers, Some(mode)) {
+            let mode = mode_beside(Some(metadata.mode() & MODE_BITS));
+            match unnamed(path, mode) {
                 Err(error) if is_folder_closed(&error) => {}
                 copy => {
                     let copy = copy.with_context(cannot)?;
                     // The same group has a right to it then.
                     if copy.file.metadata().with_context(cannot)?.gid() == metadata.gid() {
-                        return Self::passing(path, readers, copy, Some(mode)).with_context(cannot);
+                        return Self::passing(path, readers, copy, mode);
                     }
                 }
             }
@@ -145,12 +151,8 @@ impl Place {
         readers: Readers,
         copy: UnnamedFile,
         mode: Option<u32>,
-    ) -> io::Result<Self> {
-        let mode = match readers {
-            Readers::Owner => Some(output::OWNER_ONLY),
-            Readers::All => mode,
-        };
-        let stop = Stop::install().map_err(io::Error::other)?;
+    ) -> anyhow::Result<Self> {
+        let stop = Stop::install()?;
         Ok(Self::Passing { copy, mode, name: path.to_owned(), readers, stop })
     }
 
@@ -181,14 +183,10 @@ impl Drop for Place {
     }
 }
 
-/// A file beside a path. Nobody may read it before who may not read it then.
-fn unnamed(path: &Path, readers: Readers, mode: Option<u32>) -> io::Result<UnnamedFile> {
+/// A file beside a path.
+fn unnamed(path: &Path, mode: Option<u32>) -> io::Result<UnnamedFile> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-    let mode = match readers {
-        Readers::Owner => output::OWNER_ONLY,
-        Readers::All => mode.unwrap_or(USUAL_MODE),
-    };
-    UnnamedFile::create(folder.unwrap_or(Path::new(".")), mode)
+    UnnamedFile::create(folder.unwrap_or(Path::new(".")), mode.unwrap_or(USUAL_MODE))
 }
 
 impl Write for Place {
