@@ -24,9 +24,8 @@ use super::events::{self, EventSpec, Grouping, Mode, Privilege, Tracepoint};
 use super::explain;
 use super::options::{BuildIdTable, CallChains, KeptSamples, OffCpu, Plan, RingOrigin};
 use super::ring::{OverwrittenRing, Ring};
-use super::sys::{self, Scope};
+use super::sys::{self, AttrBytes, Scope};
 use super::target::Target;
-use super::without_period::WithoutPeriod;
 use super::write_behind::RingsFill;
 use crate::descriptors::raise_descriptor_limit;
 use crate::output::{self, notice};
@@ -161,24 +160,9 @@ impl Counters {
         }
     }
 
-    /// The bits that say which fields a sample has; the same for all events, but for [`Self::without_period`] and the
-    /// branches of some.
+    /// The bits that say which fields samples have, of any event.
     pub fn sample_type(&self) -> u64 {
         self.events.iter().fold(0, |bits, event| bits | event.attr.sample_type)
-    }
-
-    /// Ids of events whose samples lack the period that those of others have.
-    pub fn without_period(&self) -> WithoutPeriod {
-        let have_it = self.sample_type() & sample_type::PERIOD;
-        let lack_it =
-            self.events.iter().filter(|event| event.attr.sample_type & have_it != have_it);
-        lack_it.flat_map(|event| &event.ids).copied().collect()
-    }
-
-    /// Which values samples carry, if any; the same for all events.
-    pub fn read_format(&self) -> Option<u64> {
-        let attr = &self.events[0].attr;
-        (attr.sample_type & sample_type::READ != 0).then_some(attr.read_format)
     }
 
     /// Whether samples can have been taken in the kernel.
@@ -277,7 +261,7 @@ impl Counters {
     }
 
     /// The events as the file has them: attr and ids.
-    pub fn described(&self) -> impl Iterator<Item = (&EventSpec, [u8; sys::ATTR_SIZE], Vec<u64>)> {
+    pub fn described(&self) -> impl Iterator<Item = (&EventSpec, AttrBytes, Vec<u64>)> {
         self.events.iter().enumerate().map(|(index, event)| match index {
             0 => {
                 let mut attr = with_sideband(&event.attr);

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
-use perftab_perfdata::format::attr::sample_type;
 use perftab_perfdata::format::record::{RECORD_HEADER_SIZE, RecordType};
 use perftab_perfdata::format::write;
 use perftab_perfdata::format::write::SampleIdTrailer;
@@ -21,6 +20,7 @@ use super::clock::Clock;
 use super::identify::BUDGET;
 use super::options::Plan;
 use super::part::{Destination, Memory, Part, pieces};
+use super::sample_layouts::SampleLayouts;
 use super::session::{DESCRIBE_ROUND, Session, WRITE_SIZE};
 use super::trigger::{Condition, Trigger};
 use crate::output::notice;
@@ -141,7 +141,7 @@ impl Session {
                 self.keep_what_comes();
             }
         }
-        let mut samples = since(&samples, begun, self.counters.sample_type(), self.trailer);
+        let mut samples = since(&samples, begun, &self.layouts, self.trailer);
         write::finished_round(&mut samples);
         for piece in pieces(&samples, WRITE_SIZE) {
             part.take(&mut piece.to_vec());
@@ -194,19 +194,16 @@ impl Session {
 }
 
 /// Records from a time on. Of the older ones, it is not known any more what was mapped.
-fn since(mut records: &[u8], begun: u64, bits: u64, trailer: SampleIdTrailer) -> Vec<u8> {
-    let width = |bit: u64| if bits & bit != 0 { 8 } else { 0 };
-    let of_sample = RECORD_HEADER_SIZE
-        + width(sample_type::IDENTIFIER)
-        + width(sample_type::IP)
-        + width(sample_type::TID);
+fn since(
+    mut records: &[u8],
+    begun: u64,
+    layouts: &SampleLayouts,
+    trailer: SampleIdTrailer,
+) -> Vec<u8> {
     let mut kept = Vec::with_capacity(records.len() + RECORD_HEADER_SIZE);
     while let Some((header, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
         let time = match header.record_type {
-            RecordType::SAMPLE => record
-                .get(of_sample..)
-                .and_then(|fields| fields.first_chunk())
-                .map(|time| u64::from_ne_bytes(*time)),
+            RecordType::SAMPLE => layouts.decode(record).and_then(|sample| sample.time_nanos),
             _ => trailer.time_of(record),
         };
         if time.is_none_or(|time| time >= begun) {

@@ -55,6 +55,8 @@ mod recording_file;
 mod recording_stream;
 #[allow(unsafe_code)]
 mod ring;
+mod ring_copy;
+mod sample_layouts;
 mod sampled_data;
 mod session;
 mod signals;
@@ -68,7 +70,6 @@ mod topology;
 mod trigger;
 mod unwinding;
 mod users;
-mod without_period;
 mod write_behind;
 
 use std::path::{Path, PathBuf};

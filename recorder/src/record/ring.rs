@@ -18,8 +18,6 @@ use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
 use rustix::mm::{MapFlags, ProtFlags};
 
-use super::stack_sample::RingBytes;
-
 /// No record of mappings or threads is larger: an MMAP2 record without its name has 72 bytes, a name
 /// at most 4096, and what ends a record at most 64.
 const LARGEST_SIDEBAND: usize = 72 + 4096 + 64;
@@ -31,6 +29,46 @@ pub enum Fill {
     Free,
     /// One may have had none.
     Full,
+}
+
+/// The records of a ring, which may go on at its beginning.
+pub struct RingBytes<'a> {
+    /// Up to the ring's end.
+    pub first: &'a [u8],
+    /// From its beginning on.
+    pub second: &'a [u8],
+}
+
+impl RingBytes<'_> {
+    /// Appends all of them.
+    pub fn append_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.first);
+        out.extend_from_slice(self.second);
+    }
+
+    /// Each of them by itself; the one that goes on at the beginning is put together. What is none comes last, whole.
+    pub fn for_each(&self, mut take: impl FnMut(&[u8])) {
+        let mut records = self.first;
+        while let Some((_, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
+            take(record);
+            records = rest;
+        }
+        let mut rest = self.second;
+        if !records.is_empty() {
+            // Records are of whole words, so the first has the size.
+            let size = RecordHeader::read(records, ByteOrder::NATIVE).map_or(0, |it| it.size);
+            let missing = size.saturating_sub(records.len()).min(rest.len());
+            take(&[records, &rest[..missing]].concat());
+            rest = &rest[missing..];
+        }
+        while let Some((_, record, behind)) = RecordHeader::split(rest, ByteOrder::NATIVE) {
+            take(record);
+            rest = behind;
+        }
+        if !rest.is_empty() {
+            take(rest);
+        }
+    }
 }
 
 /// A mapped ring; unmapped when dropped.

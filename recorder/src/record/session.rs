@@ -31,6 +31,8 @@ use super::parts::Parts;
 use super::polled::{PolledCounters, Woken};
 use super::recording_file::{EventHead, RecordingFile};
 use super::recording_stream::RecordingStream;
+use super::ring_copy::RingCopy;
+use super::sample_layouts::SampleLayouts;
 use super::signals::{Signals, Usr2};
 use super::stack_sample::StackSamples;
 use super::sys;
@@ -140,8 +142,9 @@ pub struct Session {
     pub(super) unwinder: Option<Unwinder>,
     /// Adds parts of files to what is complete, once there is any of it.
     pub(super) embedding: Option<Embedding>,
-    /// Of which copies are cut to what is there as they leave their rings.
-    stack_samples: Option<StackSamples>,
+    /// Where the fields of samples stand.
+    pub(super) layouts: SampleLayouts,
+    ring_copy: RingCopy,
     pub(super) buffer: Vec<u8>,
 }
 
@@ -175,6 +178,7 @@ impl Session {
         let kernel = counters.count_the_kernel().then(read);
         let tracing_data = events::tracing_data(Path::new("/"), &counters.tracepoints())?;
         let trailer = SampleIdTrailer::of_sample_type(counters.sample_type());
+        let layouts = SampleLayouts::of(&counters)?;
         let clock = Clock::now();
         let identifier = match plan.build_ids {
             BuildIdTable::Written => {
@@ -182,9 +186,11 @@ impl Session {
             }
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => None,
         };
-        let unwinder = match (plan.chains, plan.samples) {
-            (CallChains::Unwound { of_made_code, .. }, KeptSamples::All) => {
-                let started = Unwinder::start(&counters, trailer, clock, of_made_code);
+        let copied = counters.events.first().map_or(0, |event| event.attr.sample_stack_user);
+        let stack_samples = StackSamples::new(layouts.clone(), copied);
+        let unwinder = match (plan.chains, plan.samples, stack_samples.clone()) {
+            (CallChains::Unwound { of_made_code, .. }, KeptSamples::All, Some(samples)) => {
+                let started = Unwinder::start(&counters, samples, trailer, clock, of_made_code);
                 started.context("a thread cannot be started")?
             }
             _ => None,
@@ -193,13 +199,12 @@ impl Session {
             Loudness::Usual => LiveLine::begin(plan, || stream_head(&counters, None).ok()),
             Loudness::Quiet => None,
         };
-        let stack_samples = unwinder.as_ref().and_then(|_| StackSamples::of(&counters));
-        let tally = Tally::new(
-            counters.sample_type(),
-            counters.read_format(),
-            counters.without_period(),
-            counters.sideband.ids.iter().copied(),
-        );
+        let ring_copy = match unwinder.as_ref().and(stack_samples) {
+            Some(samples) => RingCopy::WithoutRoomOfStacks(samples),
+            None => RingCopy::of_chains(plan, &layouts),
+        };
+        let sideband = counters.sideband.ids.iter().copied();
+        let tally = Tally::new(layouts.clone(), trailer, sideband);
         Ok(Self {
             part: match plan.samples {
                 KeptSamples::All => Part::begin(to, tally, plan.packing)?,
@@ -231,7 +236,8 @@ impl Session {
             is_quiet: loudness == Loudness::Quiet,
             live,
             unwinder,
-            stack_samples,
+            layouts,
+            ring_copy,
             embedding: None,
             buffer: Vec::new(),
         })
@@ -642,11 +648,8 @@ impl Session {
     pub(super) fn empty_rings(&mut self) {
         for index in 0..self.counters.rings.len() {
             let start = self.buffer.len();
-            let (buffer, samples) = (&mut self.buffer, &self.stack_samples);
-            let fill = self.counters.rings[index].drain(|ring| match samples {
-                Some(samples) => samples.copy(&ring, buffer),
-                None => ring.append_all(buffer),
-            });
+            let (buffer, copy) = (&mut self.buffer, &self.ring_copy);
+            let fill = self.counters.rings[index].drain(|ring| copy.copy(&ring, buffer));
             if let Some(id) = self.counters.sideband_id(index) {
                 self.mark_gaps(index, id, start, fill);
             }

@@ -7,32 +7,18 @@ use std::ops::Range;
 
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
-use perftab_perfdata::decode::sample::Counters as CounterValues;
-use perftab_perfdata::format::attr::sample_type;
+use perftab_perfdata::decode::sample::RawSample;
+use perftab_perfdata::decode::sample_tail::{RegisterAbi, Registers, SampleTail, UserStack};
 use perftab_perfdata::format::record::{
     CONTEXT_USER, MAX_RECORD_SIZE, RECORD_HEADER_SIZE, RecordType,
 };
 
-use super::counters::Counters;
-use super::without_period::WithoutPeriod;
+use super::sample_layouts::SampleLayouts;
 
-/// Registers of a program of 64 bits (`PERF_SAMPLE_REGS_ABI_64`).
-const ABI_64: u64 = 2;
-
-/// Where the fields of such samples stand; all events have the same but for the period.
+/// What is known of such samples before any is taken.
 #[derive(Clone, Debug)]
 pub struct StackSamples {
-    pid: usize,
-    time: usize,
-    /// What comes before values and chain.
-    fixed_end: usize,
-    /// Ids of events without a period: there it is that much less.
-    without_period: WithoutPeriod,
-    /// The shape of the values of counters, if there are any.
-    values: Option<u64>,
-    has_raw: bool,
-    /// Which registers are copied, a bit for each.
-    registers: u64,
+    layouts: SampleLayouts,
     /// How many bytes of a stack are to be copied.
     asked: usize,
 }
@@ -48,25 +34,23 @@ pub enum Reached {
     EndOfCopy,
 }
 
-/// Where the fields of one stand, in bytes from its beginning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Places {
-    chain: usize,
-    chain_end: usize,
-    registers: usize,
-    has_registers: bool,
-    stack: usize,
-    /// Bytes of the copy, and those of them that the stack had.
-    room: usize,
-    valid: usize,
-    /// Where the copy ends, with the number of bytes that are valid.
-    end: usize,
+/// What one has, and where: in bytes from its beginning.
+struct Fields<'a> {
+    raw: RawSample<'a>,
+    /// From the count of its words on.
+    chain: Range<usize>,
+    registers_at: usize,
+    /// Of a thread that has a part in user space.
+    registers: Option<Registers<'a>>,
+    /// From its size to the count of bytes that are valid.
+    stack_at: Range<usize>,
+    stack: UserStack<'a>,
 }
 
 /// A sample whose user stack can be walked.
 pub struct Walkable<'a> {
     /// By perf's numbers.
-    pub registers: CopiedRegisters<'a>,
+    pub registers: Registers<'a>,
     /// From the stack pointer on.
     pub stack: &'a [u8],
     /// Whether there may be more of it.
@@ -93,112 +77,49 @@ pub enum CopyExtent {
     AllAskedFor,
 }
 
-/// Values of registers.
-#[derive(Clone, Copy)]
-pub struct CopiedRegisters<'a> {
-    mask: u64,
-    values: &'a [u8],
-}
-
-impl CopiedRegisters<'_> {
-    /// The value of the register with this number.
-    pub fn get(self, number: u32) -> Option<u64> {
-        let bit = 1u64.checked_shl(number).filter(|bit| self.mask & bit != 0)?;
-        word_in(self.values, 8 * (self.mask & (bit - 1)).count_ones() as usize)
-    }
-}
-
 impl StackSamples {
-    /// Of those that the kernel is asked for; `None` if they have no copy of the stack.
-    pub fn of(counters: &Counters) -> Option<Self> {
-        let attr = &counters.events.first()?.attr;
-        let (registers, stack) = (attr.sample_regs_user, attr.sample_stack_user);
-        let all = Self::new(counters.sample_type(), counters.read_format(), registers, stack)?;
-        Some(Self { without_period: counters.without_period(), ..all })
-    }
-
-    /// Of samples with these fields, values and registers, and so many bytes of stack.
-    pub(super) fn new(bits: u64, values: Option<u64>, registers: u64, asked: u32) -> Option<Self> {
-        let width = |bit: u64| if bits & bit != 0 { 8 } else { 0 };
-        let pid = RECORD_HEADER_SIZE + width(sample_type::IDENTIFIER) + width(sample_type::IP);
-        let time = pid + width(sample_type::TID);
-        let fixed_end = time
-            + [sample_type::TIME, sample_type::ADDR, sample_type::CPU, sample_type::PERIOD]
-                .map(width)
-                .iter()
-                .sum::<usize>();
-        let has_raw = bits & sample_type::RAW != 0;
-        let has_copy = bits & sample_type::STACK_USER != 0;
+    /// Of these samples, with so many bytes of the stack; `None` if they have no copy.
+    pub fn new(layouts: SampleLayouts, asked: u32) -> Option<Self> {
         let asked = usize::try_from(asked).ok()?;
-        let without_period = WithoutPeriod::default();
-        has_copy.then_some(Self {
-            pid,
-            time,
-            fixed_end,
-            without_period,
-            values,
-            has_raw,
-            registers,
-            asked,
-        })
+        (asked > 0).then_some(Self { layouts, asked })
     }
 
     /// When a sample was taken.
     pub fn time(&self, record: &[u8]) -> Option<u64> {
-        word_in(record, self.time)
+        self.layouts.decode(record)?.time_nanos
     }
 
-    fn places(&self, size: usize, word: impl Fn(usize) -> Option<u64>) -> Option<Places> {
-        let number = |at| usize::try_from(word(at)?).ok().filter(|number| *number <= size);
-        let fixed_end = self.fixed_end - self.without_period.shift(|| word(RECORD_HEADER_SIZE));
-        let of_values = match self.values {
-            Some(format) => CounterValues::size_from(format, word(fixed_end)?)?,
-            None => 0,
-        };
-        let chain = fixed_end + of_values;
-        let chain_end = chain + 8 + 8 * number(chain)?;
-        let mut at = chain_end;
-        if self.has_raw {
-            // A size of 32 bits, which fills up a word with what follows.
-            at += 4 + (word(at)? as u32) as usize;
-        }
-        let (registers, has_registers) = (at, word(at)? != 0);
-        let copied = if has_registers { self.registers.count_ones() as usize } else { 0 };
-        let stack = registers + 8 + 8 * copied;
-        let room = number(stack)?;
-        let (valid, end) = match room {
-            0 => (0, stack + 8),
-            _ => (number(stack + 8 + room)?.min(room), stack + 8 + room + 8),
-        };
-        let places = Places { chain, chain_end, registers, has_registers, stack, room, valid, end };
-        (end <= size).then_some(places)
-    }
-
-    fn places_in(&self, record: &[u8]) -> Option<Places> {
-        self.places(record.len(), |at| word_in(record, at))
+    fn fields<'a>(&self, record: &'a [u8]) -> Option<Fields<'a>> {
+        let raw = self.layouts.decode(record)?;
+        let tail_at = record.len() - raw.tail.len();
+        let layout = self.layouts.of_body(record.get(RECORD_HEADER_SIZE..)?);
+        let (tail, _) = SampleTail::decode(&layout.tail, raw.tail, ByteOrder::NATIVE);
+        let (registers, stack) = (tail.user_registers, tail.user_stack?);
+        let span = stack.span();
+        let stack_at = tail_at + span.start..tail_at + span.end;
+        let of_registers = 8 + registers.map_or(0, |registers| registers.values.bytes().len());
+        Some(Fields {
+            chain: tail_at - 8 - raw.call_chain.bytes().len()..tail_at,
+            raw,
+            registers_at: stack_at.start.checked_sub(of_registers)?,
+            registers,
+            stack_at,
+            stack,
+        })
     }
 
     /// What of a sample can be walked, if anything.
     pub fn walkable<'a>(&self, record: &'a [u8]) -> Option<Walkable<'a>> {
-        let places = self.places_in(record)?;
-        let is_64_bit = word_in(record, places.registers)? == ABI_64;
-        if places.valid == 0 || !is_64_bit {
-            return None;
-        }
-        Some(Walkable {
-            registers: CopiedRegisters {
-                mask: self.registers,
-                values: record.get(places.registers + 8..places.stack)?,
-            },
-            stack: record.get(places.stack + 8..)?.get(..places.valid)?,
-            extent: match places.valid >= self.asked || record.len() > MAX_RECORD_SIZE - 64 {
+        let Fields { raw, registers, stack, .. } = self.fields(record)?;
+        let registers = registers.filter(|it| it.abi == RegisterAbi::Bits64)?;
+        (!stack.bytes.is_empty()).then_some(Walkable {
+            registers,
+            stack: stack.bytes,
+            extent: match stack.bytes.len() >= self.asked || record.len() > MAX_RECORD_SIZE - 64 {
                 true => CopyExtent::AllAskedFor,
                 false => CopyExtent::AllThereIs,
             },
-            thread: {
-                let both = word_in(record, self.pid)?;
-                Thread { pid: both as u32, tid: (both >> 32) as u32 }
-            },
+            thread: Thread { pid: raw.pid, tid: raw.tid },
         })
     }
 
@@ -213,7 +134,7 @@ impl StackSamples {
         reached: Reached,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let places = self.places_in(record)?;
+        let fields = self.fields(record)?;
         // Where it goes on by what was read later, a second marker stands.
         let in_copy = match reached {
             Reached::RootBehind(frames) => frames.min(callers.len()),
@@ -223,29 +144,29 @@ impl StackSamples {
         let marked_again = if behind.is_empty() { &[][..] } else { &[CONTEXT_USER] };
         let words = 1 + callers.len() + marked_again.len() + behind.len();
         let callers_size = 8 * words;
-        if record.len() - (places.end - places.stack) + 16 + callers_size > MAX_RECORD_SIZE {
+        if record.len() - (fields.stack_at.len()) + 16 + callers_size > MAX_RECORD_SIZE {
             return None;
         }
-        let count = word_in(record, places.chain)? + words as u64;
+        let count = (fields.raw.call_chain.len() + words) as u64;
         let start = out.len();
-        out.extend_from_slice(record.get(..places.chain)?);
+        out.extend_from_slice(record.get(..fields.chain.start)?);
         out.extend_from_slice(&count.to_ne_bytes());
-        out.extend_from_slice(record.get(places.chain + 8..places.chain_end)?);
+        out.extend_from_slice(fields.raw.call_chain.bytes());
         let (&innermost, callers) = callers.split_first()?;
         let within_call = |returns_to: &u64| returns_to.wrapping_sub(1);
         let chain = [CONTEXT_USER, innermost].into_iter().chain(callers.iter().map(within_call));
         let behind = marked_again.iter().copied().chain(behind.iter().map(within_call));
         out.extend(chain.chain(behind).flat_map(u64::to_ne_bytes));
-        out.extend_from_slice(record.get(places.chain_end..places.registers)?);
+        out.extend_from_slice(record.get(fields.chain.end..fields.registers_at)?);
         match reached {
             Reached::Root | Reached::RootBehind(_) => out.extend_from_slice(&[0; 8]),
             Reached::EndOfCopy => {
-                out.extend_from_slice(record.get(places.registers..places.stack)?);
+                out.extend_from_slice(record.get(fields.registers_at..fields.stack_at.start)?);
             }
         }
         // No bytes of stack.
         out.extend_from_slice(&[0; 8]);
-        out.extend_from_slice(record.get(places.end..)?);
+        out.extend_from_slice(record.get(fields.stack_at.end..)?);
         set_size(&mut out[start..]);
         Some(())
     }
@@ -253,105 +174,60 @@ impl StackSamples {
     /// Appends a sample with so many bytes of its copy; `None` if it has no more.
     pub fn write_cut(&self, record: &[u8], kept: usize, out: &mut Vec<u8>) -> Option<()> {
         let kept = kept.next_multiple_of(8);
-        let places = self.places_in(record).filter(|places| places.room > kept)?;
-        RingBytes { first: record, second: &[] }.append_cut(0..record.len(), places, kept, out);
+        let fields = self.fields(record).filter(|fields| fields.stack.most > kept)?;
+        fields.append_cut(record, kept, out);
         Some(())
     }
 
-    /// Appends what a ring holds, in one or two pieces, without what of copies is not there.
-    pub fn copy(&self, ring: &RingBytes<'_>, out: &mut Vec<u8>) {
-        out.reserve(ring.len());
-        let mut at = 0;
-        while let Some(header) = ring.header(at) {
-            if header.size < RECORD_HEADER_SIZE || at + header.size > ring.len() {
-                break;
+    /// Appends a record without what of its copy is not there.
+    pub fn copy(&self, record: &[u8], out: &mut Vec<u8>) {
+        let is_sample = RecordHeader::read(record, ByteOrder::NATIVE)
+            .is_some_and(|header| header.record_type == RecordType::SAMPLE);
+        let fields = if is_sample { self.fields(record) } else { None };
+        match fields.filter(|fields| fields.registers.is_some() && fields.stack.most > 0) {
+            None => out.extend_from_slice(record),
+            Some(fields) => {
+                let there = fields.stack.bytes.len().next_multiple_of(8).min(fields.stack.most);
+                fields.append_cut(record, there, out);
             }
-            let places = match header.record_type {
-                RecordType::SAMPLE => self.places(header.size, |within| ring.word(at + within)),
-                _ => None,
-            };
-            match places.filter(|places| places.has_registers && places.room > 0) {
-                None => ring.append(at..at + header.size, out),
-                Some(places) => {
-                    let kept = places.valid.next_multiple_of(8).min(places.room);
-                    ring.append_cut(at..at + header.size, places, kept, out);
-                }
-            }
-            at += header.size;
         }
-        ring.append(at..ring.len(), out);
     }
 }
 
-/// The records of a ring, which may go on at its beginning.
-pub struct RingBytes<'a> {
-    /// Up to the ring's end.
-    pub first: &'a [u8],
-    /// From its beginning on.
-    pub second: &'a [u8],
-}
-
-impl RingBytes<'_> {
-    /// How many bytes they are.
-    pub fn len(&self) -> usize {
-        self.first.len() + self.second.len()
-    }
-
-    /// Records are of whole words, so none is in both pieces.
-    fn word(&self, at: usize) -> Option<u64> {
-        match at.checked_sub(self.first.len()) {
-            None => word_in(self.first, at),
-            Some(at) => word_in(self.second, at),
-        }
-    }
-
-    fn header(&self, at: usize) -> Option<RecordHeader> {
-        RecordHeader::read(&self.word(at)?.to_ne_bytes(), ByteOrder::NATIVE)
-    }
-
-    /// Appends all of it.
-    pub fn append_all(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.first);
-        out.extend_from_slice(self.second);
-    }
-
-    /// Appends a sample with so many whole words of its copy.
-    fn append_cut(&self, sample: Range<usize>, places: Places, kept: usize, out: &mut Vec<u8>) {
-        let (at, start) = (sample.start, out.len());
-        self.append(at..at + places.stack, out);
+impl Fields<'_> {
+    /// Appends the sample that they are of with so many whole words of its copy.
+    fn append_cut(&self, record: &[u8], kept: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&record[..self.stack_at.start]);
         out.extend_from_slice(&(kept as u64).to_ne_bytes());
         if kept > 0 {
-            let copy = at + places.stack + 8;
-            self.append(copy..copy + kept, out);
-            out.extend_from_slice(&(places.valid.min(kept) as u64).to_ne_bytes());
+            out.extend_from_slice(&record[self.stack_at.start + 8..][..kept]);
+            let valid = self.stack.bytes.len().min(kept);
+            out.extend_from_slice(&(valid as u64).to_ne_bytes());
         }
-        self.append(at + places.end..sample.end, out);
+        out.extend_from_slice(&record[self.stack_at.end..]);
         set_size(&mut out[start..]);
     }
-
-    fn append(&self, range: Range<usize>, out: &mut Vec<u8>) {
-        let split = self.first.len();
-        let of = |piece: &[u8], start: usize, end: usize, out: &mut Vec<u8>| {
-            out.extend_from_slice(piece.get(start..end).unwrap_or_default());
-        };
-        of(self.first, range.start.min(split), range.end.min(split), out);
-        of(self.second, range.start.max(split) - split, range.end.max(split) - split, out);
-    }
-}
-
-fn word_in(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 /// Notes in a record how long it has become.
-fn set_size(record: &mut [u8]) {
+pub(super) fn set_size(record: &mut [u8]) {
     let size = record.len() as u16;
     record[6..8].copy_from_slice(&size.to_ne_bytes());
 }
 
 #[cfg(test)]
 pub mod tests {
+    use perf_event_open_sys::bindings::perf_event_attr;
+    use perftab_perfdata::format::attr::sample_type;
+
+    use super::super::ring::RingBytes;
+    use super::super::ring_copy::RingCopy;
+    use super::super::sample_layouts::tests::{of_events, with};
     use super::*;
+
+    /// `PERF_SAMPLE_REGS_ABI_64`.
+    const ABI_64: u64 = 2;
 
     /// Fields and registers of samples that are made here: of the latter stack and instruction pointer.
     pub const BITS: u64 = sample_type::IP
@@ -363,6 +239,17 @@ pub mod tests {
     /// The same.
     pub const REGISTERS: u64 =
         if cfg!(target_arch = "x86_64") { 1 << 7 | 1 << 8 } else { 1 << 31 | 1 << 32 };
+
+    /// Those, with so many bytes of the stack.
+    pub fn samples(asked: u32) -> StackSamples {
+        samples_with(BITS, 0, asked)
+    }
+
+    fn samples_with(sample_type: u64, read_format: u64, asked: u32) -> StackSamples {
+        let attr = with(sample_type);
+        let attr = perf_event_attr { read_format, sample_regs_user: REGISTERS, ..attr };
+        StackSamples::new(of_events([(attr, &[][..])]), asked).expect("copies")
+    }
 
     /// As the kernel writes it: process 7 at this address, with room for so many bytes of its stack.
     pub fn sample(ip: u64, time: u64, stack: &[u8], room: usize) -> Vec<u8> {
@@ -385,7 +272,7 @@ pub mod tests {
 
     #[test]
     fn what_of_a_copy_is_not_there_does_not_leave_the_ring() {
-        let samples = StackSamples::new(BITS, None, REGISTERS, 64).expect("copies");
+        let copy = RingCopy::WithoutRoomOfStacks(samples(64));
         let before = record(RecordType::COMM, b"12345678");
         let taken = [
             before.clone(),
@@ -409,7 +296,7 @@ pub mod tests {
         for end in (0..=taken.len()).step_by(8) {
             let (first, second) = taken.split_at(end);
             let mut out = Vec::new();
-            samples.copy(&RingBytes { first, second }, &mut out);
+            copy.copy(&RingBytes { first, second }, &mut out);
             assert_eq!(out, kept, "the ring ends at {end}");
         }
     }
@@ -422,7 +309,7 @@ pub mod tests {
         let alone = sample(0x1234, 5, &[1; 16], 32);
         let chain = 8 + 3 * 8;
         let mut walked_alone = Vec::new();
-        let samples = StackSamples::new(BITS, None, REGISTERS, 16).expect("copies");
+        let samples = samples(16);
         samples.write_walked(&alone, &[0x1234], Reached::Root, &mut walked_alone).expect("room");
         for (format, values) in [
             (ID, &[70, 1][..]),
@@ -436,8 +323,7 @@ pub mod tests {
                 with
             };
             let taken = with_values(&alone);
-            let samples = StackSamples::new(BITS | sample_type::READ, Some(format), REGISTERS, 16);
-            let samples = samples.expect("copies");
+            let samples = samples_with(BITS | sample_type::READ, format, 16);
             assert_eq!(samples.walkable(&taken).expect("it has a copy").stack, &[1; 16]);
             let mut out = Vec::new();
             samples.write_walked(&taken, &[0x1234], Reached::Root, &mut out).expect("room");
@@ -450,7 +336,7 @@ pub mod tests {
 
     #[test]
     fn callers_take_the_place_of_registers_and_stack() {
-        let samples = StackSamples::new(BITS, None, REGISTERS, 16).expect("copies");
+        let samples = samples(16);
         let taken = sample(0x1234, 5, &[1; 16], 32);
         let walkable = samples.walkable(&taken).expect("it has a copy");
         assert_eq!(walkable.thread, Thread { pid: 7, tid: 7 });

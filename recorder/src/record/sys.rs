@@ -24,6 +24,9 @@ const COUNTERS_MAX: usize = 4096;
 /// A reader refuses an attr larger than its own, so the smallest that serves is best.
 pub const ATTR_SIZE: usize = 112;
 
+/// An attr as the kernel reads it.
+pub type AttrBytes = [u8; ATTR_SIZE];
+
 const _: () = {
     assert!(ATTR_SIZE <= size_of::<perf_event_attr>());
     assert!(offset_of!(perf_event_attr, sample_max_stack) + 2 <= ATTR_SIZE);
@@ -35,7 +38,7 @@ pub fn empty_attr() -> perf_event_attr {
 }
 
 /// The attr as the kernel reads it, and as it stands in the file.
-pub fn attr_bytes(attr: &perf_event_attr) -> [u8; ATTR_SIZE] {
+pub fn attr_bytes(attr: &perf_event_attr) -> AttrBytes {
     let mut bytes = [0; ATTR_SIZE];
     // SAFETY: perf_event_attr is a repr(C) struct of integers without padding, at least ATTR_SIZE
     // long (asserted above) and borrowed for the duration of the copy.

@@ -11,7 +11,6 @@ use perftab_core::session::RecordedJitdump;
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
 use perftab_perfdata::decode::sample::Counters;
-use perftab_perfdata::format::attr::sample_type;
 use perftab_perfdata::format::build_id::BuildId;
 use perftab_perfdata::format::perftab_section::InodeKey;
 use perftab_perfdata::format::record::{
@@ -21,7 +20,7 @@ use perftab_perfdata::format::write::{CpuMode, SampleIdTrailer};
 
 use super::kernel_hits::KernelHits;
 use super::mapped_at::MappedAt;
-use super::without_period::WithoutPeriod;
+use super::sample_layouts::SampleLayouts;
 
 /// As many as processes may have.
 const JITDUMPS_MAX: usize = 1 << 16;
@@ -38,7 +37,7 @@ const MMAP2_NAME: usize = 72;
 /// Sums and sets over everything written so far.
 #[derive(Debug, Default)]
 pub struct Tally {
-    layout: SampleLayout,
+    layouts: SampleLayouts,
     /// Samples, as readers count them: of a group that its leader samples, one of each event that went on.
     pub samples: u64,
     /// How far the counters of groups had come, by their ids.
@@ -111,74 +110,21 @@ pub enum VdsoSeen {
     Mixed,
 }
 
-/// Offsets of the sample's fields, all events having the same but for the period.
-#[derive(Clone, Debug, Default)]
-struct SampleLayout {
-    ip: usize,
-    pid: usize,
-    time: usize,
-    /// Place and shape of the values of counters, which stand before the chain.
-    values: Option<(usize, u64)>,
-    chain: Option<usize>,
-    /// Ids of events without a period: what stands behind it is that much earlier.
-    without_period: WithoutPeriod,
-}
-
-impl SampleLayout {
-    fn of(bits: u64, read_format: Option<u64>, without_period: WithoutPeriod) -> Self {
-        let width = |bit: u64| if bits & bit != 0 { 8 } else { 0 };
-        let ip = RECORD_HEADER_SIZE + width(sample_type::IDENTIFIER);
-        let pid = ip + width(sample_type::IP);
-        let time = pid + width(sample_type::TID);
-        let chain = time
-            + [sample_type::TIME, sample_type::ADDR, sample_type::CPU, sample_type::PERIOD]
-                .map(width)
-                .iter()
-                .sum::<usize>();
-        let values = read_format.map(|format| (chain, format));
-        let chain = (bits & sample_type::CALLCHAIN != 0).then_some(chain);
-        Self { ip, pid, time, values, chain, without_period }
-    }
-
-    /// Bytes by which what stands behind the period is earlier in a sample.
-    fn shift(&self, record: &[u8]) -> usize {
-        self.without_period.shift(|| u64_at(record, RECORD_HEADER_SIZE))
-    }
-
-    /// The values of counters in a sample.
-    fn values_in<'a>(&self, record: &'a [u8]) -> Option<Counters<'a>> {
-        let (place, format) = self.values?;
-        Counters::decode(format, record.get(place - self.shift(record)..)?, ByteOrder::NATIVE)
-    }
-
-    /// Where a sample's chain begins.
-    fn chain_in(&self, record: &[u8]) -> Option<usize> {
-        let chain = self.chain? - self.shift(record);
-        match self.values {
-            None => Some(chain),
-            Some(_) => Some(chain + self.values_in(record)?.size()),
-        }
-    }
-}
-
 impl Tally {
-    /// For samples with these fields, but that those of some ids lack the period; `sideband` are the ids of its counters.
+    /// For samples with these fields and other records with this end; `sideband` are the ids of its counters.
     pub fn new(
-        sample_type: u64,
-        read_format: Option<u64>,
-        without_period: WithoutPeriod,
+        layouts: SampleLayouts,
+        trailer: SampleIdTrailer,
         sideband: impl IntoIterator<Item = u64>,
     ) -> Self {
-        let trailer = Some(SampleIdTrailer::of_sample_type(sample_type));
         let sideband = sideband.into_iter().collect();
-        let layout = SampleLayout::of(sample_type, read_format, without_period);
-        Self { layout, trailer, sideband, ..Self::default() }
+        Self { layouts, trailer: Some(trailer), sideband, ..Self::default() }
     }
 
     /// Of what follows this: nothing is in it yet, but what runs at present is known.
     pub fn of_next_part(&self) -> Self {
         Self {
-            layout: self.layout.clone(),
+            layouts: self.layouts.clone(),
             trailer: self.trailer,
             sideband: self.sideband.clone(),
             processes: self.processes.clone(),
@@ -228,8 +174,9 @@ impl Tally {
     }
 
     fn sample(&mut self, record: &[u8], misc: u16) {
-        self.samples += self.samples_of(record);
-        let pid = u32_at(record, self.layout.pid).unwrap_or(0);
+        let Some(sample) = self.layouts.decode(record) else { return };
+        self.samples += sample.counters.map_or(1, |counters| self.samples_of(counters));
+        let pid = sample.pid;
         if pid != self.last_sampled {
             self.last_sampled = pid;
             if self.sampled.insert(pid) {
@@ -238,7 +185,7 @@ impl Tally {
                 }
             }
         }
-        if let Some(time) = u64_at(record, self.layout.time) {
+        if let Some(time) = sample.time_nanos {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
             self.latest = self.latest.max(time);
@@ -246,15 +193,9 @@ impl Tally {
         if misc & misc::CPUMODE_MASK != misc::CPUMODE_KERNEL {
             return;
         }
-        if let Some(ip) = u64_at(record, self.layout.ip) {
-            self.kernel_hits.executed(ip);
-        }
-        let Some(chain) = self.layout.chain_in(record) else { return };
-        let Some(count) = u64_at(record, chain) else { return };
-        let words = record[chain + 8..].chunks_exact(8).take(usize::try_from(count).unwrap_or(0));
+        self.kernel_hits.executed(sample.ip);
         // The kernel's part comes first: its marker, the address itself, then return addresses.
-        for (index, word) in words.enumerate() {
-            let word = u64_at(word, 0).unwrap_or(0);
+        for (index, word) in sample.call_chain.iter().enumerate() {
             match word {
                 CONTEXT_KERNEL => {}
                 CONTEXT_MARKER_MIN.. => return,
@@ -264,10 +205,9 @@ impl Tally {
         }
     }
 
-    /// How many samples readers make of a record.
-    fn samples_of(&mut self, record: &[u8]) -> u64 {
-        let Some(values) = self.layout.values_in(record) else { return 1 };
-        let went_on = values.iter().filter(|counter| {
+    /// How many samples readers make of one with the values of counters.
+    fn samples_of(&mut self, counters: Counters<'_>) -> u64 {
+        let went_on = counters.iter().filter(|counter| {
             let last = counter.id.and_then(|id| self.counted.insert(id, counter.value));
             counter.value != last.unwrap_or(0)
         });
@@ -475,13 +415,19 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use perftab_perfdata::format::attr::sample_type;
     use perftab_perfdata::format::record::{CONTEXT_USER, CONTEXT_USER_DEFERRED};
     use perftab_perfdata::format::write::{Fork, MappedFile, Mmap2, comm, fork, mmap2};
 
+    use super::super::sample_layouts::tests::{layouts_of, of_events, with};
     use super::*;
 
     const BITS: u64 =
         sample_type::IP | sample_type::TID | sample_type::TIME | sample_type::CALLCHAIN;
+
+    fn tally() -> Tally {
+        Tally::new(layouts_of(BITS), SampleIdTrailer::of_sample_type(BITS), [])
+    }
 
     fn sample(misc: u16, ip: u64, time: u64, chain: &[u64]) -> Vec<u8> {
         let mut words = vec![ip, 0, time, chain.len() as u64];
@@ -517,7 +463,7 @@ mod tests {
 
     #[test]
     fn samples_are_counted_and_kernel_addresses_kept() {
-        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
+        let mut tally = tally();
         let kernel_ip = 0xffff_ffff_8100_1000;
         let chain = [CONTEXT_KERNEL, kernel_ip, 0xffff_ffff_8100_2000, CONTEXT_USER, 0x5000];
         let mut records = sample(misc::CPUMODE_KERNEL, kernel_ip, 20, &chain);
@@ -537,7 +483,9 @@ mod tests {
     #[test]
     fn chains_are_found_behind_periods_and_without() {
         const BOTH: u64 = BITS | sample_type::IDENTIFIER | sample_type::PERIOD;
-        let mut tally = Tally::new(BOTH, None, WithoutPeriod::from_iter([70]), []);
+        let layouts =
+            of_events([(with(BOTH), &[80][..]), (with(BOTH & !sample_type::PERIOD), &[70])]);
+        let mut tally = Tally::new(layouts, SampleIdTrailer::of_sample_type(BOTH), []);
         let (ip, caller) = (0xffff_ffff_8100_1000, |id: u64| 0xffff_ffff_8100_2000 + (id << 12));
         for (id, period) in [(70, &[][..]), (80, &[900])] {
             let plain = sample(misc::CPUMODE_KERNEL, ip, 20, &[CONTEXT_KERNEL, ip, caller(id)]);
@@ -558,7 +506,7 @@ mod tests {
 
     #[test]
     fn one_path_with_two_ids_keeps_both_and_is_named() {
-        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
+        let mut tally = tally();
         for (id, time) in [(1, 5), (1, 6), (2, 7)] {
             tally.walk(&mapping(id, b"/bin/app", 0x40_0000, time));
         }
@@ -599,7 +547,7 @@ mod tests {
             sample[16..20].copy_from_slice(&pid.to_ne_bytes());
             sample
         };
-        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
+        let mut tally = tally();
         let mut told = |records: &[&[u8]]| -> Vec<(u64, u64)> {
             tally.walk(&records.concat());
             let files = tally.take_new_files_without_id().into_iter();
@@ -629,7 +577,7 @@ mod tests {
     /// Run times have gigabytes of it, which would be read.
     #[test]
     fn memory_is_no_file_whatever_it_is_called() {
-        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
+        let mut tally = tally();
         let mut sample = sample(misc::CPUMODE_USER, 0x40_0010, 50, &[]);
         sample[16..20].copy_from_slice(&1_u32.to_ne_bytes());
         tally.walk(&sample);
@@ -651,7 +599,7 @@ mod tests {
 
     #[test]
     fn a_vdso_of_a_32_bit_process_is_told_apart() {
-        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
+        let mut tally = tally();
         tally.walk(&mapping(0, b"[vdso]", 0x7fff_0000_0000, 1));
         assert_eq!(tally.vdso, VdsoSeen::Native);
         tally.walk(&mapping(0, b"[vdso]", 0xf7f0_0000, 2));
@@ -660,7 +608,7 @@ mod tests {
 
     #[test]
     fn damaged_records_end_the_walk() {
-        let mut tally = Tally::new(BITS, None, WithoutPeriod::default(), []);
+        let mut tally = tally();
         let whole = sample(misc::CPUMODE_KERNEL, 1, 1, &[CONTEXT_KERNEL, 1, 2]);
         for cut in 0..whole.len() {
             tally.walk(&whole[..cut]);

@@ -34,13 +34,8 @@ const WHOLE_SYSTEM: [Mode; 2] = [
         what: "record -a",
         options: &["-a", "-F", "9999"],
         goal_of_cpu: 0.3,
-        // Samples of perf have an id and a period besides, 64 bytes before their call chains instead of 48. So this is
-        // .85 where a chain has 5 words, markers counted, and .88 where it has 8. What is no sample is a hundredth.
-        // Measured beside perf in the same moments it is .86 to .88. One more word could go, for some .80: the marker of
-        // user space at the head of a chain, where the sample is of user space. perf and Perfetto begin there
-        // without it. perf_data_converter, which makes profiles for pprof, knows no mode then, but looks for each word in
-        // the process first and in the kernel last (`Normalizer::GetMappingFromPidAndIP`), so it finds the same. It
-        // stays until each of these has been tried without it.
+        // Samples of perf have an id and a period besides, 64 bytes before their call chains instead of 48, and a marker
+        // at the head of a chain of user space. What is no sample is a hundredth.
         goal_of_size: 0.85,
     },
     Mode {

@@ -170,7 +170,7 @@ impl Attr {
 /// IP to PERIOD have fixed places. Then come the counter values, the call chain and the *tail*
 /// (raw data, branch stack, registers, stack dump …), each of which has a length of its own in
 /// every sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleLayout {
     /// u64.
     pub ip: Option<usize>,
@@ -201,16 +201,17 @@ pub struct SampleLayout {
 }
 
 /// Whether a field is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
     /// It is.
     Present,
     /// It is not.
+    #[default]
     Absent,
 }
 
 /// Which fields follow the call chain, and what of their shape the attr decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TailLayout {
     /// Bits of [`sample_type`], those of the tail alone.
     pub fields: u64,

@@ -171,6 +171,11 @@ impl<'a> UserStack<'a> {
         Self { bytes, most, span: (0, 0) }
     }
 
+    /// Where in the tail the field stands: from its size to the count of valid bytes.
+    pub fn span(&self) -> Range<usize> {
+        self.span.0..self.span.1
+    }
+
     /// `u64 size`, the bytes, and how many of them are valid. `all` is the whole tail.
     fn read(cursor: &mut Cursor<'a>, all: usize) -> Result<Self, DecodeError> {
         let start = all - cursor.rest().len();
@@ -196,8 +201,8 @@ pub fn stack_dump(layout: &SampleLayout, body: &[u8], order: ByteOrder) -> Optio
     }
     let start = tail_start(layout, body, order)?;
     let (tail, end) = SampleTail::decode(&layout.tail, body.get(start..)?, order);
-    let (first, last) = tail.user_stack.filter(|_| end == TailEnd::Exact)?.span;
-    Some(start + first..start + last)
+    let span = tail.user_stack.filter(|_| end == TailEnd::Exact)?.span();
+    Some(start + span.start..start + span.end)
 }
 
 /// A stack dump of no bytes.

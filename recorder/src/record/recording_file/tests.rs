@@ -36,7 +36,7 @@ fn data_size_in(bytes: &[u8]) -> u64 {
     u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-fn attr() -> [u8; sys::ATTR_SIZE] {
+fn attr() -> sys::AttrBytes {
     let mut attr = sys::empty_attr();
     attr.type_ = event_type::SOFTWARE;
     attr.sample_period = 1_000_000;

@@ -90,18 +90,17 @@ struct Done {
 }
 
 impl Unwinder {
-    /// Starts the thread, which ends when this is dropped; `None` if samples have no copies of stacks, or no times that
-    /// tell when they were taken, or if nothing is known of the machine.
+    /// Starts the thread, which ends when this is dropped; `None` if samples have no times that tell when they were
+    /// taken, or if nothing is known of the machine.
     pub fn start(
         counters: &Counters,
+        samples: StackSamples,
         trailer: SampleIdTrailer,
         clock: Clock,
         of_made_code: StackCopy,
     ) -> io::Result<Option<Self>> {
-        let samples = StackSamples::of(counters);
         let machine = UnwoundMachine::of(std::env::consts::ARCH);
-        let (Some(samples), Some(machine), true) = (samples, machine, counters.run_by_clock())
-        else {
+        let (Some(machine), true) = (machine, counters.run_by_clock()) else {
             return Ok(None);
         };
         let sideband = counters.sideband.ids.clone();

@@ -508,15 +508,14 @@ pub(super) mod tests {
     use perftab_perfdata::format::write::{self, CpuMode, Fork, Mmap2, SampleIdTrailer};
 
     use super::super::super::clock::Clock;
-    use super::super::super::stack_sample::StackSamples;
-    use super::super::super::stack_sample::tests::{BITS, REGISTERS, sample};
+    use super::super::super::stack_sample::tests::{BITS, sample, samples};
     use super::*;
 
     const BASE: u64 = 0x5000_0000_0000;
 
     pub fn records() -> Records {
         Records {
-            samples: StackSamples::new(BITS, None, REGISTERS, 64).expect("copies"),
+            samples: samples(64),
             trailer: trailer(),
             sideband: vec![99],
             machine: UnwoundMachine::of(std::env::consts::ARCH).expect("a machine"),
@@ -577,7 +576,7 @@ pub(super) mod tests {
 
     fn walked(sample: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        let samples = StackSamples::new(BITS, None, REGISTERS, 64).expect("copies");
+        let samples = samples(64);
         samples.write_walked(sample, &[root()], Reached::Root, &mut out).expect("there is room");
         assert!(out.windows(8).any(|word| word == CONTEXT_USER.to_ne_bytes()));
         out
