@@ -171,14 +171,10 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         match self {
-            Self::Stdout(_) | Self::There { stop: None, .. } => {}
-            Self::There { file, state, stop: Some(stop) } => {
-                if *state == State::Begun {
-                    let _ = file.set_len(0);
-                }
-                stop.uninstall();
+            Self::There { file, state: State::Begun, stop: Some(_) } => {
+                let _ = file.set_len(0);
             }
-            Self::Passing { stop, .. } => stop.uninstall(),
+            Self::Stdout(_) | Self::There { .. } | Self::Passing { .. } => {}
         }
     }
 }
@@ -294,8 +290,7 @@ mod tests {
         if let Place::Passing { copy, stop, .. } = stopped.0.get_ref() {
             // Who may not read the old one reads nothing of the new one.
             assert_eq!(copy.file.metadata().unwrap().mode() & 0o007, 0);
-            // As Ctrl-C does.
-            stop.uninstall();
+            stop.ask();
         }
         assert_eq!(stopped.finish().unwrap_err().to_string(), "stopped: nothing was written");
         assert_eq!((read(&new), read(&old).as_deref()), (None, Some("before")));

@@ -67,7 +67,6 @@ pub fn fetch_all(
     if fetch_until(&stop, &Arc::new(client), &what, jobs, on_answer)? == Fetching::Interrupted {
         output::notice("fetching was interrupted; continuing with the files received so far");
     }
-    stop.uninstall();
     Ok(())
 }
 
