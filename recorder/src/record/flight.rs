@@ -203,7 +203,7 @@ fn since(
     let mut kept = Vec::with_capacity(records.len() + RECORD_HEADER_SIZE);
     while let Some((header, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
         let time = match header.record_type {
-            RecordType::SAMPLE => layouts.decode(record).and_then(|sample| sample.time_nanos),
+            RecordType::SAMPLE => layouts.time(record),
             _ => trailer.time_of(record),
         };
         if time.is_none_or(|time| time >= begun) {

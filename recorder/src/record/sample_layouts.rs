@@ -59,6 +59,14 @@ impl SampleLayouts {
         id.and_then(|id| self.others.get(&id)).unwrap_or(&self.of_first_event)
     }
 
+    /// When a sample was taken.
+    #[inline]
+    pub fn time(&self, record: &[u8]) -> Option<u64> {
+        let body = record.get(RECORD_HEADER_SIZE..)?;
+        let time = body.get(self.of_body(body).time?..)?.first_chunk()?;
+        Some(u64::from_ne_bytes(*time))
+    }
+
     /// The fields of a sample, up to its chain; `None` if it does not have them.
     #[inline]
     pub fn decode<'a>(&self, record: &'a [u8]) -> Option<RawSample<'a>> {

@@ -86,7 +86,7 @@ impl StackSamples {
 
     /// When a sample was taken.
     pub fn time(&self, record: &[u8]) -> Option<u64> {
-        self.layouts.decode(record)?.time_nanos
+        self.layouts.time(record)
     }
 
     fn fields<'a>(&self, record: &'a [u8]) -> Option<Fields<'a>> {

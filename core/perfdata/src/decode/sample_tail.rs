@@ -268,7 +268,7 @@ impl<'a> Registers<'a> {
     pub fn get(&self, number: u32) -> Option<u64> {
         let bit = 1u64.checked_shl(number)?;
         let before = (self.mask & (bit - 1)).count_ones() as usize;
-        (self.mask & bit != 0).then(|| self.values.iter().nth(before)).flatten()
+        (self.mask & bit != 0).then(|| self.values.get(before)).flatten()
     }
 }
 

@@ -49,6 +49,8 @@ pub struct Unwinder {
     from: Receiver<Done>,
     ready: OwnedFd,
     records: Records,
+    /// What of the present round has come.
+    round: Vec<Vec<u8>>,
     /// Bytes that have not come back.
     waiting: usize,
     /// How often something will come back.
@@ -72,11 +74,16 @@ pub struct Unwinder {
 enum Brought {
     /// What ran before.
     Described(Vec<u8>),
-    Records(Vec<u8>),
-    /// The same, to go on as they are.
-    RecordsInHaste(Vec<u8>),
-    /// The round is whole; all records have come from before this time. Behind them comes what says so.
-    EndOfRound(u64, Vec<u8>),
+    /// Records that go on as they are.
+    InHaste(Vec<u8>),
+    /// A round that is whole, at once: whoever is brought a piece wakes up to wait for the next.
+    Round {
+        pieces: Vec<Vec<u8>>,
+        /// All records have come from before this time.
+        horizon: u64,
+        /// What says so to readers.
+        end: Vec<u8>,
+    },
 }
 
 /// What has come back.
@@ -115,24 +122,20 @@ impl Unwinder {
         let wake = ready.try_clone()?;
         let mut rounds = Rounds::new(records.clone());
         thread::Builder::new().name("unwind".to_owned()).spawn(move || {
-            let mut held = 0;
             for brought in brought {
                 let ((records, emptied), brought) = match brought {
                     Brought::Described(described) => {
                         rounds.know(&described);
                         continue;
                     }
-                    Brought::Records(records) => {
-                        held += records.len();
-                        rounds.add(records);
-                        continue;
-                    }
-                    Brought::RecordsInHaste(records) => {
+                    Brought::InHaste(records) => {
                         let length = records.len();
                         ((rounds.pass(records), Vec::new()), length)
                     }
-                    Brought::EndOfRound(horizon, end) => {
-                        (rounds.end(horizon, &end), std::mem::take(&mut held))
+                    Brought::Round { pieces, horizon, end } => {
+                        let length = pieces.iter().map(Vec::len).sum();
+                        pieces.into_iter().for_each(|piece| rounds.add(piece));
+                        (rounds.end(horizon, &end), length)
                     }
                 };
                 let fared = rounds.take_fared();
@@ -151,6 +154,7 @@ impl Unwinder {
             from,
             ready,
             records,
+            round: Vec::new(),
             waiting,
             to_come,
             taken,
@@ -225,19 +229,20 @@ impl Unwinder {
         }
         self.taken += records.len() as u64;
         self.waiting += records.len();
-        self.send(match self.waiting > WAITING_MAX {
-            true => Brought::RecordsInHaste(records),
-            false => Brought::Records(records),
-        });
+        match self.waiting > WAITING_MAX {
+            true => self.send(Brought::InHaste(records)),
+            false => self.round.push(records),
+        }
     }
 
     /// The round is whole: all records have come from before this time. What says so to readers comes back behind them all.
     pub fn end_round(&mut self, horizon: u64, end: Vec<u8>) {
-        self.send(Brought::EndOfRound(horizon, end));
+        let pieces = std::mem::take(&mut self.round);
+        self.send(Brought::Round { pieces, horizon, end });
     }
 
     fn send(&mut self, brought: Brought) {
-        let is_answered = matches!(brought, Brought::RecordsInHaste(_) | Brought::EndOfRound(..));
+        let is_answered = matches!(brought, Brought::InHaste(_) | Brought::Round { .. });
         self.to_come += usize::from(is_answered);
         if let Some(to) = &self.to {
             // A thread that died is found out by whoever waits for it.
