@@ -6,6 +6,7 @@ use crate::steps::{output, root, run, step, target};
 use anyhow::{Result, ensure};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -54,6 +55,7 @@ pub fn goals(binary: &Path, workload: &Path, runs: usize) -> Result<Vec<Row>> {
     for mode in &WHOLE_SYSTEM {
         rows.extend(whole_system(mode, binary, perf, workload, runs)?);
     }
+    rows.extend(stacks(binary, perf, runs)?);
     rows.push(begin_and_exit(binary, perf, runs)?);
     rows.extend(fast(binary, workload, runs)?);
     Ok(rows)
@@ -65,7 +67,7 @@ fn attached(binary: &Path, perf: &Path, runs: usize) -> Result<[Row; 2]> {
     let (mut ours, mut of_perf, mut of_samply) = (Vec::new(), Vec::new(), Vec::new());
     step(label, || {
         // samply fails where a process has only children that use the CPU.
-        let busy = Busy(Command::new("perl").args(["-e", "1 while 1"]).spawn()?);
+        let busy = Busy::begin(Command::new("perl").args(["-e", "1 while 1"]))?;
         let pid = busy.0.id().to_string();
         let how = ["-F", "999", "-p", &pid];
         for _ in 0..runs {
@@ -111,7 +113,7 @@ fn whole_system(
     let label = format!("{} at 9,999 Hz / perf, in turns and both at once", mode.what);
     let programs = [binary, perf];
     let (costs, sizes) = step(&label, || {
-        let _busy = Busy::begin(workload)?;
+        let _busy = Busy::with(workload)?;
         let (mut costs, mut sizes) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
         for _ in 0..runs {
             for (program, costs) in programs.into_iter().zip(&mut costs) {
@@ -142,6 +144,57 @@ fn whole_system(
     ])
 }
 
+/// Stacks of compilers, walked while they are recorded, beside copies of the same size; and beside those of a fourth, which
+/// reach half as many roots.
+fn stacks(binary: &Path, perf: &Path, runs: usize) -> Result<[Row; 4]> {
+    let modes = [(binary, "dwarf"), (perf, "dwarf,65528"), (perf, "dwarf,16384")];
+    let costs = step(
+        "Walk stacks of gcc and rustc with perftab, and copy them with perf, in turn",
+        || {
+            let _busy = Busy::with_builds()?;
+            thread::sleep(UNTIL_ASKED);
+            let mut costs: [Vec<Cost>; 3] = Default::default();
+            for _ in 0..runs {
+                for ((program, stacks), costs) in modes.into_iter().zip(&mut costs) {
+                    let how = ["-a", "-F", "499", "--call-graph", stacks];
+                    costs.push(recorded(program, &how, &["sleep", SECONDS])?);
+                }
+            }
+            // The last one is perf's.
+            let how = ["-a", "-F", "499", "--call-graph", "dwarf"];
+            recorded(binary, &how, &["sleep", SECONDS])?;
+            Ok(costs.map(|costs| Cost::median_of(&costs).cpu_seconds))
+        },
+    )?;
+    // Nothing but what is in the recording: copies that were kept are not walked now.
+    let report = ["report", "--json", "--no-local"];
+    let report = output(Command::new(binary).args(report).arg(recording()))?;
+    let report: Value = serde_json::from_str(&report)?;
+    let samples = report["samples"].as_f64().unwrap_or(f64::NAN);
+    let without_root = report["warnings"].as_array().into_iter().flatten().filter(|warning| {
+        warning["kind"] == "not-unwound" || warning["kind"] == "truncated-stacks"
+    });
+    let without_root: f64 = without_root.filter_map(|it| it["samples"].as_f64()).sum();
+    let [ours, theirs, theirs_of_16] = costs;
+    println!("    {ours:.3}, {theirs:.3} and {theirs_of_16:.3} s of CPU");
+    let size = fs::metadata(recording())?.len() as f64 / samples;
+    Ok([
+        Row::ratio("record -a --call-graph dwarf / perf dwarf,65528, CPU", ours / theirs, 0.6),
+        Row::ratio(
+            "record -a --call-graph dwarf / perf dwarf,16384, CPU",
+            ours / theirs_of_16,
+            0.6,
+        ),
+        Row::number("record -a --call-graph dwarf: bytes a sample", size, 1000.0, "B"),
+        Row::number(
+            "record -a --call-graph dwarf: no root",
+            100.0 * without_root / samples,
+            2.0,
+            "%",
+        ),
+    ])
+}
+
 fn begin_and_exit(binary: &Path, perf: &Path, runs: usize) -> Result<Row> {
     let (ours, theirs) = step("Record a second of nothing", || {
         in_turn(runs, |program| recorded(program, &[], &["sleep", "1"]), binary, perf)
@@ -154,7 +207,7 @@ fn begin_and_exit(binary: &Path, perf: &Path, runs: usize) -> Result<Row> {
 /// As fast as it goes: what is lost, and how soon it ends.
 fn fast(binary: &Path, workload: &Path, runs: usize) -> Result<[Row; 3]> {
     step("Record the whole system at 19,999 Hz", || {
-        let _busy = Busy::begin(workload)?;
+        let _busy = Busy::with(workload)?;
         let (mut delays, mut lost) = (Vec::new(), 0.0);
         for _ in 0..runs {
             let mut recorder = record(binary, &recording(), &["-a", "-F", "19999"]).spawn()?;
@@ -185,21 +238,30 @@ fn lost_in(info: &Value) -> f64 {
     lost("samples") + lost("events")
 }
 
-/// Something that keeps a processor busy until it is dropped.
+/// Something that keeps processors busy until it is dropped.
 struct Busy(Child);
 
 impl Busy {
-    fn begin(workload: &Path) -> Result<Self> {
-        let mut command = Command::new(root().join("tests/workloads/bench.sh"));
-        command.arg(workload).arg("1000").stdout(Stdio::null()).stderr(Stdio::null());
+    fn with(workload: &Path) -> Result<Self> {
+        Self::begin(Command::new(root().join("tests/workloads/bench.sh")).arg(workload).arg("1000"))
+    }
+
+    fn with_builds() -> Result<Self> {
+        let folder = target("bench/builds");
+        Self::begin(Command::new(root().join("tests/workloads/build.sh")).arg(folder))
+    }
+
+    /// As a group of its own, to end all that it has begun.
+    fn begin(command: &mut Command) -> Result<Self> {
+        let command = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
         Ok(Self(command.spawn()?))
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        // What it has begun ends soon by itself.
-        let _killed = self.0.kill();
+        let group = format!("-{}", self.0.id());
+        let _killed = Command::new("kill").args(["-TERM", "--", &group]).status();
         let _ended = self.0.wait();
     }
 }
