@@ -301,7 +301,7 @@ fn write_mapping(module: &Module, out: &mut Vec<u8>, trailer: SampleIdTrailer) {
 
 /// Subfolders of /sys/module, one for each module; none if it is not to be seen.
 struct Folders {
-    /// By its path it would be looked up each time, which takes ten times as long.
+    /// Open, as most of the time went into looking its path up.
     folder: Option<File>,
     count: u64,
 }
