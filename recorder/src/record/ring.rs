@@ -48,27 +48,28 @@ impl RingBytes<'_> {
 
     /// Each of them by itself; the one that goes on at the beginning is put together. What is none comes last, whole.
     pub fn for_each(&self, mut take: impl FnMut(&[u8])) {
-        let mut records = self.first;
-        while let Some((_, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
-            take(record);
-            records = rest;
-        }
-        let mut rest = self.second;
-        if !records.is_empty() {
+        let (begun, mut rest) = (for_each_whole(self.first, &mut take), self.second);
+        if !begun.is_empty() {
             // Records are of whole words, so the first has the size.
-            let size = RecordHeader::read(records, ByteOrder::NATIVE).map_or(0, |it| it.size);
-            let missing = size.saturating_sub(records.len()).min(rest.len());
-            take(&[records, &rest[..missing]].concat());
+            let size = RecordHeader::read(begun, ByteOrder::NATIVE).map_or(0, |it| it.size);
+            let missing = size.saturating_sub(begun.len()).min(rest.len());
+            take(&[begun, &rest[..missing]].concat());
             rest = &rest[missing..];
         }
-        while let Some((_, record, behind)) = RecordHeader::split(rest, ByteOrder::NATIVE) {
-            take(record);
-            rest = behind;
-        }
-        if !rest.is_empty() {
-            take(rest);
+        let left = for_each_whole(rest, &mut take);
+        if !left.is_empty() {
+            take(left);
         }
     }
+}
+
+/// Gives back what is behind the last one.
+fn for_each_whole<'a>(mut records: &'a [u8], take: &mut impl FnMut(&[u8])) -> &'a [u8] {
+    while let Some((_, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
+        take(record);
+        records = rest;
+    }
+    records
 }
 
 /// A mapped ring; unmapped when dropped.

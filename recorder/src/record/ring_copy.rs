@@ -7,7 +7,7 @@ use perftab_perfdata::format::record::{CONTEXT_USER, RecordType, misc};
 
 use super::options::{CallChains, Plan};
 use super::ring::RingBytes;
-use super::sample_layouts::SampleLayouts;
+use super::sample_layouts::{SampleLayouts, chain_in};
 use super::stack_sample::{StackSamples, set_size};
 
 /// How records are copied from their rings.
@@ -62,9 +62,8 @@ fn without_user_marker(layouts: &SampleLayouts, record: &[u8], out: &mut Vec<u8>
     if u64::from_ne_bytes(*marker) != CONTEXT_USER || addresses.is_empty() {
         return None;
     }
-    let chain = record.len() - sample.tail.len() - sample.call_chain.bytes().len();
     let start = out.len();
-    out.extend_from_slice(&record[..chain - size_of::<u64>()]);
+    out.extend_from_slice(&record[..chain_in(record, &sample).start]);
     out.extend_from_slice(&(sample.call_chain.len() as u64 - 1).to_ne_bytes());
     out.extend_from_slice(addresses);
     out.extend_from_slice(sample.tail);

@@ -1,6 +1,7 @@
 //! Where the fields of samples stand, of all events of a recording.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use perftab_perfdata::decode::ByteOrder;
@@ -49,30 +50,38 @@ impl SampleLayouts {
         self.others.values().chain([&self.of_first_event])
     }
 
-    /// That of a sample. `body` is what follows its header.
+    /// That of a sample, and what follows its header.
     #[inline]
-    pub fn of_body(&self, body: &[u8]) -> &SampleLayout {
+    pub fn of_sample<'a>(&self, record: &'a [u8]) -> Option<(&SampleLayout, &'a [u8])> {
+        let body = record.get(RECORD_HEADER_SIZE..)?;
         if self.others.is_empty() {
-            return &self.of_first_event;
+            return Some((&self.of_first_event, body));
         }
         let id = body.first_chunk().map(|id| u64::from_ne_bytes(*id));
-        id.and_then(|id| self.others.get(&id)).unwrap_or(&self.of_first_event)
+        let other = id.and_then(|id| self.others.get(&id));
+        Some((other.unwrap_or(&self.of_first_event), body))
     }
 
     /// When a sample was taken.
     #[inline]
     pub fn time(&self, record: &[u8]) -> Option<u64> {
-        let body = record.get(RECORD_HEADER_SIZE..)?;
-        let time = body.get(self.of_body(body).time?..)?.first_chunk()?;
+        let (layout, body) = self.of_sample(record)?;
+        let time = body.get(layout.time?..)?.first_chunk()?;
         Some(u64::from_ne_bytes(*time))
     }
 
     /// The fields of a sample, up to its chain; `None` if it does not have them.
     #[inline]
     pub fn decode<'a>(&self, record: &'a [u8]) -> Option<RawSample<'a>> {
-        let body = record.get(RECORD_HEADER_SIZE..)?;
-        sample::decode(self.of_body(body), body, ByteOrder::NATIVE)
+        let (layout, body) = self.of_sample(record)?;
+        sample::decode(layout, body, ByteOrder::NATIVE)
     }
+}
+
+/// Where in a record the chain of a sample stands that has one, from the count of its words on.
+pub fn chain_in(record: &[u8], sample: &RawSample<'_>) -> Range<usize> {
+    let end = record.len() - sample.tail.len();
+    end - sample.call_chain.bytes().len() - size_of::<u64>()..end
 }
 
 fn layout(attr: &AttrBytes) -> Result<SampleLayout, DecodeError> {

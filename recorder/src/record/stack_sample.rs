@@ -7,13 +7,11 @@ use std::ops::Range;
 
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
-use perftab_perfdata::decode::sample::RawSample;
+use perftab_perfdata::decode::sample::{self, RawSample};
 use perftab_perfdata::decode::sample_tail::{RegisterAbi, Registers, SampleTail, UserStack};
-use perftab_perfdata::format::record::{
-    CONTEXT_USER, MAX_RECORD_SIZE, RECORD_HEADER_SIZE, RecordType,
-};
+use perftab_perfdata::format::record::{CONTEXT_USER, MAX_RECORD_SIZE, RecordType};
 
-use super::sample_layouts::SampleLayouts;
+use super::sample_layouts::{SampleLayouts, chain_in};
 
 /// What is known of such samples before any is taken.
 #[derive(Clone, Debug)]
@@ -90,17 +88,17 @@ impl StackSamples {
     }
 
     fn fields<'a>(&self, record: &'a [u8]) -> Option<Fields<'a>> {
-        let raw = self.layouts.decode(record)?;
-        let tail_at = record.len() - raw.tail.len();
-        let layout = self.layouts.of_body(record.get(RECORD_HEADER_SIZE..)?);
+        let (layout, body) = self.layouts.of_sample(record)?;
+        let raw = sample::decode(layout, body, ByteOrder::NATIVE)?;
+        let chain = chain_in(record, &raw);
         let (tail, _) = SampleTail::decode(&layout.tail, raw.tail, ByteOrder::NATIVE);
         let (registers, stack) = (tail.user_registers, tail.user_stack?);
         let span = stack.span();
-        let stack_at = tail_at + span.start..tail_at + span.end;
+        let stack_at = chain.end + span.start..chain.end + span.end;
         let of_registers = 8 + registers.map_or(0, |registers| registers.values.bytes().len());
         Some(Fields {
-            chain: tail_at - 8 - raw.call_chain.bytes().len()..tail_at,
             raw,
+            chain,
             registers_at: stack_at.start.checked_sub(of_registers)?,
             registers,
             stack_at,
@@ -144,7 +142,7 @@ impl StackSamples {
         let marked_again = if behind.is_empty() { &[][..] } else { &[CONTEXT_USER] };
         let words = 1 + callers.len() + marked_again.len() + behind.len();
         let callers_size = 8 * words;
-        if record.len() - (fields.stack_at.len()) + 16 + callers_size > MAX_RECORD_SIZE {
+        if record.len() - fields.stack_at.len() + 16 + callers_size > MAX_RECORD_SIZE {
             return None;
         }
         let count = (fields.raw.call_chain.len() + words) as u64;
@@ -220,6 +218,7 @@ pub(super) fn set_size(record: &mut [u8]) {
 pub mod tests {
     use perf_event_open_sys::bindings::perf_event_attr;
     use perftab_perfdata::format::attr::sample_type;
+    use perftab_perfdata::format::record::RECORD_HEADER_SIZE;
 
     use super::super::ring::RingBytes;
     use super::super::ring_copy::RingCopy;

@@ -147,25 +147,21 @@ fn whole_system(
 /// Stacks of compilers, walked while they are recorded, beside copies of the same size; and beside those of a fourth, which
 /// reach half as many roots.
 fn stacks(binary: &Path, perf: &Path, runs: usize) -> Result<[Row; 4]> {
-    let modes = [(binary, "dwarf"), (perf, "dwarf,65528"), (perf, "dwarf,16384")];
-    let costs = step(
-        "Walk stacks of gcc and rustc with perftab, and copy them with perf, in turn",
-        || {
-            let _busy = Busy::with_builds()?;
-            thread::sleep(UNTIL_ASKED);
-            let mut costs: [Vec<Cost>; 3] = Default::default();
-            for _ in 0..runs {
-                for ((program, stacks), costs) in modes.into_iter().zip(&mut costs) {
-                    let how = ["-a", "-F", "499", "--call-graph", stacks];
-                    costs.push(recorded(program, &how, &["sleep", SECONDS])?);
-                }
+    // Ours come last, as the last recording is looked at.
+    let modes = [(perf, "dwarf,16384"), (perf, "dwarf,65528"), (binary, "dwarf")];
+    let label = "Walk stacks of gcc and rustc with perftab, and copy them with perf, in turn";
+    let costs = step(label, || {
+        let _busy = Busy::with_builds()?;
+        thread::sleep(UNTIL_ASKED);
+        let mut costs: [Vec<Cost>; 3] = Default::default();
+        for _ in 0..runs {
+            for ((program, stacks), costs) in modes.into_iter().zip(&mut costs) {
+                let how = ["-a", "-F", "499", "--call-graph", stacks];
+                costs.push(recorded(program, &how, &["sleep", SECONDS])?);
             }
-            // The last one is perf's.
-            let how = ["-a", "-F", "499", "--call-graph", "dwarf"];
-            recorded(binary, &how, &["sleep", SECONDS])?;
-            Ok(costs.map(|costs| Cost::median_of(&costs).cpu_seconds))
-        },
-    )?;
+        }
+        Ok(costs.map(|costs| Cost::median_of(&costs).cpu_seconds))
+    })?;
     // Nothing but what is in the recording: copies that were kept are not walked now.
     let report = ["report", "--json", "--no-local"];
     let report = output(Command::new(binary).args(report).arg(recording()))?;
@@ -175,7 +171,7 @@ fn stacks(binary: &Path, perf: &Path, runs: usize) -> Result<[Row; 4]> {
         warning["kind"] == "not-unwound" || warning["kind"] == "truncated-stacks"
     });
     let without_root: f64 = without_root.filter_map(|it| it["samples"].as_f64()).sum();
-    let [ours, theirs, theirs_of_16] = costs;
+    let [theirs_of_16, theirs, ours] = costs;
     println!("    {ours:.3}, {theirs:.3} and {theirs_of_16:.3} s of CPU");
     let size = fs::metadata(recording())?.len() as f64 / samples;
     Ok([
