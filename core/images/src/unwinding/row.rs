@@ -1,5 +1,7 @@
 //! The rules for one instruction, and a step by them.
 
+use std::num::NonZeroU8;
+
 use gimli::{
     CfaRule, Expression, Reader, RegisterRule, UnwindExpression, UnwindSection, UnwindTableRow,
 };
@@ -55,13 +57,23 @@ pub struct Row {
 }
 
 /// The same rules, where they are as for most instructions: the frame is found from a register, and what was saved is on
-/// the stack.
+/// the stack, the address to return to among it. Within one line of the processor's cache: a recorder that wakes up for a
+/// moment finds little of its memory there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(align(32))]
 struct PlainRow {
-    register: u16,
-    offset: i64,
-    saved: Box<[(u16, i64)]>,
+    register: u8,
+    offset: i32,
+    /// The register with the address to return to.
+    returns: u8,
+    /// How many registers were saved. Never none, so that the line has room to say that there is no such row.
+    count: NonZeroU8,
+    /// Which, and where from the frame of the caller on.
+    numbers: [u8; MOST_SAVED],
+    offsets: [i16; MOST_SAVED],
 }
+
+const _: () = assert!(size_of::<Option<PlainRow>>() == 32);
 
 /// Registers that a [`PlainRow`] may have saved.
 const MOST_SAVED: usize = 8;
@@ -70,34 +82,44 @@ impl PlainRow {
     /// `None` if more is to be done by them.
     fn of(machine: UnwoundMachine, row: &Row) -> Option<Self> {
         let Rule::Register(register, offset) = row.cfa else { return None };
-        let on_stack = |(number, rule): &(u16, Rule)| match rule {
-            Rule::SavedAt(offset) if *number != machine.stack_pointer() => Some((*number, *offset)),
-            _ => None,
+        let has_return = row.saved.iter().any(|(number, _)| *number == row.returns);
+        if row.left != Left::ByCall || !has_return || row.saved.len() > MOST_SAVED {
+            return None;
+        }
+        let mut plain = Self {
+            register: register.try_into().ok()?,
+            offset: offset.try_into().ok()?,
+            returns: row.returns.try_into().ok()?,
+            count: NonZeroU8::new(row.saved.len() as u8)?,
+            numbers: [0; MOST_SAVED],
+            offsets: [0; MOST_SAVED],
         };
-        let saved: Box<[_]> = row.saved.iter().map(on_stack).collect::<Option<_>>()?;
-        let has_return = saved.iter().any(|(number, _)| *number == row.returns);
-        let is_plain = row.left == Left::ByCall && has_return && saved.len() <= MOST_SAVED;
-        is_plain.then_some(Self { register, offset, saved })
+        let places = plain.numbers.iter_mut().zip(&mut plain.offsets);
+        for ((number, rule), place) in row.saved.iter().zip(places) {
+            let Rule::SavedAt(offset) = *rule else { return None };
+            if *number == machine.stack_pointer() {
+                return None;
+            }
+            (*place.0, *place.1) = ((*number).try_into().ok()?, offset.try_into().ok()?);
+        }
+        Some(plain)
     }
 
     /// As [`Row::step`]; `None`, and nothing is changed, if not all is known.
     #[inline(always)]
-    fn step(
-        &self,
-        returns: u16,
-        registers: &mut Registers,
-        memory: &StackCopy<'_>,
-    ) -> Option<Caller> {
-        let cfa = registers.get(self.register)?.wrapping_add_signed(self.offset);
+    fn step(&self, registers: &mut Registers, memory: &StackCopy<'_>) -> Option<Caller> {
+        let cfa = registers.get(self.register.into())?.wrapping_add_signed(self.offset.into());
         let mut values = [0; MOST_SAVED];
-        for ((_, offset), value) in self.saved.iter().zip(&mut values) {
-            *value = memory.word(cfa.wrapping_add_signed(*offset))?;
+        let saved = ..usize::from(self.count.get()).min(MOST_SAVED);
+        let (numbers, offsets) = (&self.numbers[saved], &self.offsets[saved]);
+        for (offset, value) in offsets.iter().zip(&mut values) {
+            *value = memory.word(cfa.wrapping_add_signed((*offset).into()))?;
         }
         registers.keep_only(registers.machine().preserved());
         let mut address = 0;
-        for (&(number, _), value) in self.saved.iter().zip(values) {
-            registers.set(number, Some(value));
-            if number == returns {
+        for (&number, value) in numbers.iter().zip(values) {
+            registers.set(number.into(), Some(value));
+            if number == self.returns {
                 address = registers.unsigned(value);
             }
         }
@@ -218,7 +240,7 @@ impl Row {
         state: CodeState,
     ) -> Result<Caller, NoCaller> {
         let plain = self.plain.as_ref();
-        match plain.and_then(|plain| plain.step(self.returns, registers, memory)) {
+        match plain.and_then(|plain| plain.step(registers, memory)) {
             Some(caller) => Ok(caller),
             None => self.step_by_rules(registers, memory, state),
         }
