@@ -69,6 +69,7 @@ mod tasks;
 mod topology;
 mod trigger;
 mod unwinding;
+mod unwound;
 mod users;
 mod write_behind;
 

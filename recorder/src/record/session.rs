@@ -334,12 +334,6 @@ impl Session {
         Ok(())
     }
 
-    fn expect_deep_stacks(&mut self) {
-        if let Some(unwinder) = &mut self.unwinder {
-            unwinder.expect_deep_stacks();
-        }
-    }
-
     /// Moves records until something ends the recording, then stops the counters.
     pub fn run(
         &mut self,
@@ -529,19 +523,11 @@ impl Session {
         }
     }
 
-    /// Empties every ring for the thread that walks stacks, and leaves the rest to the next [`Self::round`].
-    fn round_of_stacks(&mut self) {
-        let begun = Clock::record_time();
-        let before = self.taken();
-        self.empty_rings();
-        self.end_round(begun, before);
-    }
-
-    /// Describes the modules that came since the last round, however short that was: a mapping may not be older than what
-    /// rounds before have ended. Says that rings were emptied, if anything was in them: then it is true.
+    /// Describes the modules that came since this was last done: a mapping may not be older than what rounds before have
+    /// ended. Says that rings were emptied, if anything was in them: then it is true.
     fn end_round(&mut self, begun: u64, taken_before: u64) -> bool {
         let latest = self.describe_new_modules();
-        let is_waited_for = self.unwinder.as_ref().is_some_and(Unwinder::holds_samples);
+        let is_waited_for = self.unwinder.as_ref().is_some_and(Unwinder::has_to_end);
         let has_records = self.taken() > taken_before || !self.buffer.is_empty() || is_waited_for;
         // Of what is kept, samples are still to come.
         if has_records && self.flight.is_none() {
@@ -567,58 +553,13 @@ impl Session {
     }
 
     /// Bytes of records from rings, wherever they are by now.
-    fn taken(&self) -> u64 {
+    pub(super) fn taken(&self) -> u64 {
         self.unwinder.as_ref().map_or_else(|| self.part.taken(), Unwinder::taken)
     }
 
     /// Time of the latest record from rings.
     pub(super) fn latest(&self) -> u64 {
         self.part.tally.latest.max(self.unwinder.as_ref().map_or(0, Unwinder::latest))
-    }
-
-    /// Writes the records whose stacks were walked; true if there are any.
-    fn write_what_is_unwound(&mut self) -> bool {
-        self.write_unwound(Unwinder::next)
-    }
-
-    /// The same with all that there are: they have come from before this time.
-    pub(super) fn write_all_unwound(&mut self, horizon: u64) {
-        if let Some(unwinder) = &mut self.unwinder {
-            unwinder.end_round(horizon, Vec::new());
-            self.write_unwound(Unwinder::next_to_come);
-        }
-    }
-
-    fn write_unwound(
-        &mut self,
-        next: impl Fn(&mut Unwinder) -> io::Result<Option<Vec<u8>>>,
-    ) -> bool {
-        let (mut is_any, mut unwound) = (false, Vec::new());
-        loop {
-            match self.unwinder.as_mut().map_or(Ok(None), &next) {
-                Ok(None) => break,
-                Ok(Some(records)) => {
-                    is_any |= !records.is_empty();
-                    match unwound.is_empty() {
-                        true => unwound = records,
-                        false => unwound.extend_from_slice(&records),
-                    }
-                    if unwound.len() >= WRITE_SIZE {
-                        self.take(&mut unwound);
-                    }
-                }
-                Err(error) => {
-                    self.part.failure.get_or_insert(error);
-                    self.unwinder = None;
-                    break;
-                }
-            }
-        }
-        self.take(&mut unwound);
-        if is_any {
-            self.part.records = RecordsSince::Some;
-        }
-        is_any
     }
 
     /// As often as it is due, if it would say anything new: a file may be written to while there is nothing to record.
@@ -672,7 +613,7 @@ impl Session {
     }
 
     /// Takes whole records as they are written.
-    fn take(&mut self, records: &mut Vec<u8>) {
+    pub(super) fn take(&mut self, records: &mut Vec<u8>) {
         if let Some(line) = &mut self.live {
             line.take(records);
         }

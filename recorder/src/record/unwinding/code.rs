@@ -3,22 +3,25 @@
 use perftab_core::images::{RuleFound, WalkedCode};
 
 use super::super::clock::Clock;
+use super::super::mapped_at::MappedAt;
 use super::files::{FileNumber, Files, Rule};
 use super::frames::FrameList;
-use super::spaces::{Space, Version};
+use super::spaces::{Mapping, Space};
 
-/// Addresses that are known at once: half a megabyte.
+/// Places that are known at once: half a megabyte.
 const KNOWN_PLACES: usize = 1 << 14;
 
 /// The code of all processes.
 pub struct Code {
     /// Files with their tables.
     pub files: Files,
-    known: Vec<KnownPlace>,
+    /// Places in files, each where its hash says.
+    known: Vec<Place>,
 }
 
-/// A place in code.
+/// A place in code, within a line of the processor's cache.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 pub struct Place {
     /// `None` for code that is of no file.
     pub file: Option<FileNumber>,
@@ -26,32 +29,44 @@ pub struct Place {
     rule: Rule,
 }
 
-#[derive(Clone, Copy)]
-struct KnownPlace {
-    address: u64,
-    version: Version,
-    place: Place,
-}
-
 impl Code {
     /// Nothing is known yet.
     pub fn new(clock: Clock) -> Self {
         let nowhere = Place { file: None, offset: 0, rule: Rule::NoTables };
-        let nowhere = KnownPlace { address: 0, version: Version::default(), place: nowhere };
         Self { files: Files::new(clock), known: vec![nowhere; KNOWN_PLACES] }
+    }
+
+    fn at(&mut self, file: FileNumber, offset: u64, mapped: impl FnOnce() -> MappedAt) -> Place {
+        let known = &mut self.known[(offset ^ offset >> 14) as usize % KNOWN_PLACES];
+        if known.file != Some(file) || known.offset != offset {
+            let rule = self.files.rule(file, offset, mapped());
+            let place = Place { file: Some(file), offset, rule };
+            // A file that is not found may be through another process.
+            if rule == Rule::NoTables {
+                return place;
+            }
+            *known = place;
+        }
+        *known
     }
 }
 
 /// A walk through the code of a process.
 pub struct Passage<'a> {
-    /// Of all processes.
-    pub code: &'a mut Code,
-    /// Where the process has it.
-    pub space: &'a Space,
-    /// The process.
-    pub pid: u32,
+    code: &'a mut Code,
+    space: &'a Space,
+    pid: u32,
     /// Where frames are put.
     pub callers: &'a mut FrameList,
+    /// What the last frame was in: most callers are in the same file.
+    mapping: Option<Mapping>,
+}
+
+impl<'a> Passage<'a> {
+    /// Through what a process has mapped, to put frames there.
+    pub fn new(code: &'a mut Code, space: &'a Space, pid: u32, callers: &'a mut FrameList) -> Self {
+        Self { code, space, pid, callers, mapping: None }
+    }
 }
 
 impl WalkedCode for Passage<'_> {
@@ -60,23 +75,15 @@ impl WalkedCode for Passage<'_> {
     #[inline(always)]
     fn enter(&mut self, address: u64, next: u64, stack_pointer: u64) -> Option<Place> {
         self.callers.push(next, stack_pointer);
-        let Self { code: Code { files, known }, space, pid, .. } = self;
-        let known = &mut known[(address ^ address >> 14) as usize % KNOWN_PLACES];
-        if known.address != address || known.version != space.version {
-            let mapping = space.at(address)?;
-            let offset = mapping.offset(address);
-            let rule = match mapping.file {
-                Some(file) => files.rule(file, offset, mapping.in_process(*pid)),
-                None => Rule::NoTables,
-            };
-            let place = Place { file: mapping.file, offset, rule };
-            // A file that is not found may be through another process.
-            if rule == Rule::NoTables {
-                return Some(place);
-            }
-            *known = KnownPlace { address, version: space.version, place };
-        }
-        Some(known.place)
+        let mapping = match self.mapping.filter(|mapping| mapping.holds(address)) {
+            Some(mapping) => mapping,
+            None => *self.mapping.insert(self.space.at(address)?),
+        };
+        let offset = mapping.offset(address);
+        Some(match mapping.file {
+            Some(file) => self.code.at(file, offset, || mapping.in_process(self.pid)),
+            None => Place { file: None, offset, rule: Rule::NoTables },
+        })
     }
 
     #[inline(always)]

@@ -34,7 +34,7 @@ use rounds::Rounds;
 /// So much may wait before samples go on without being walked.
 const WAITING_MAX: usize = 64 << 20;
 /// Rounds are so short where stacks are longer than their copies, until there have been none for a second.
-const DEEP_PATIENCE: Duration = Duration::from_millis(3);
+const DEEP_PATIENCE: Duration = Duration::from_millis(15);
 const DEEP_FOR: Duration = Duration::from_secs(1);
 /// So many pieces of memory for records are used again, and none that is larger.
 const SPARE_MAX: usize = 4;
@@ -68,6 +68,8 @@ pub struct Unwinder {
     may_be_deep: Instant,
     /// Samples of the last round that wait for the next.
     held: u64,
+    /// Whether readers are yet to be told of rounds that were brought.
+    is_untold: bool,
 }
 
 /// What is brought to the thread.
@@ -164,6 +166,7 @@ impl Unwinder {
             arrived,
             may_be_deep: Instant::now(),
             held: 0,
+            is_untold: false,
         })
     }
 
@@ -182,12 +185,12 @@ impl Unwinder {
         self.latest
     }
 
-    /// How long a round may take. What of a stack is beyond its copy is read after a round, and may be gone by then: of a gcc
-    /// and rustc build at 499 Hz rounds of 25, 10 and 5 ms leave 2.8, 2.3 and 2.1 % of the stacks cut. A long first round,
-    /// in which nobody knows yet, leaves up to 0.8 % more. Short from the beginning, rounds of 5, 3 and 2 ms leave 1.6, 1.4
-    /// and 1.3 %; the last take a tenth more processor time. To read stacks before a round is walked gains nothing then. To be
-    /// woken by each copy that is full (`wakeup_watermark` of 48 KB, at most 333 times a second) saves a fifth of the time at
-    /// 99 Hz and a twelfth at 499, and takes half as much again of users without privileges, whose copies have 8 KiB.
+    /// How long a round may take. What of a stack is beyond its copy is read after a round, and may be gone by then. Of a gcc
+    /// and rustc build at 499 Hz, recorded for 15 s by all at once, rounds of 25, 15, 8 and 5 ms leave 1.3, 1.1, 0.9 and 0.9 %
+    /// of the stacks cut, and take 570, 600, 690 and 730 ms of processor time. They are short from the beginning: a long
+    /// first round, in which nobody knows yet, leaves up to 0.8 % more. To read stacks before a round is walked gains nothing
+    /// then. To be woken by each copy that is full (`wakeup_watermark`) takes half as much again of users without
+    /// privileges, whose copies have 8 KiB.
     pub fn patience(&self) -> Duration {
         match self.may_be_deep.elapsed() < DEEP_FOR {
             true => DEEP_PATIENCE,
@@ -203,6 +206,11 @@ impl Unwinder {
     /// Whether samples wait for another round, even if nothing new is in it.
     pub fn holds_samples(&self) -> bool {
         self.held > 0
+    }
+
+    /// Whether there is a round to end, even if nothing new is in it.
+    pub fn has_to_end(&self) -> bool {
+        self.is_untold || self.holds_samples()
     }
 
     /// How samples fared that have come back.
@@ -237,9 +245,11 @@ impl Unwinder {
         }
     }
 
-    /// The round is whole: all records have come from before this time. What says so to readers comes back behind them all.
+    /// The round is whole: all records have come from before this time. What says so to readers comes back behind them all; it
+    /// may be left to a later round.
     pub fn end_round(&mut self, horizon: u64, end: Vec<u8>) {
         let pieces = std::mem::take(&mut self.round);
+        self.is_untold = end.is_empty();
         self.send(Brought::Round { pieces, horizon, end });
     }
 

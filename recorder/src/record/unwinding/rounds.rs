@@ -23,7 +23,7 @@ use super::spaces::{MadeCode, Spaces};
 
 /// Bytes of copies that wait for the next round at most, until it is known how stacks go on.
 const HELD_MAX: usize = 16 << 20;
-/// So many nanoseconds readers wait at most until they are told that a round is whole.
+/// After so many nanoseconds no sample waits at the end of a round that readers are to be told of.
 const WHOLE_WITHIN: u64 = 1_000_000_000;
 
 /// How samples fared.
@@ -222,7 +222,13 @@ impl Rounds {
                 self.spaces.apply(header, record, &mut self.code.files);
             }
         }
-        let is_whole = self.read_beyond(&mut order, &pieces, horizon);
+        let waits_since = self.waits_since.unwrap_or(horizon);
+        let is_overdue = horizon >= waits_since.saturating_add(WHOLE_WITHIN);
+        let room = if is_overdue && !says_so.is_empty() { 0 } else { HELD_MAX };
+        let is_whole = self.read_beyond(&mut order, &pieces, horizon, room);
+        if !is_whole {
+            self.waits_since = Some(waits_since);
+        }
         let mut out = Vec::with_capacity(pieces.iter().map(Vec::len).sum::<usize>() / 8);
         // In the order in which they lie there.
         order.sort_unstable_by_key(|entry| (entry.piece, entry.at));
@@ -286,7 +292,7 @@ impl Rounds {
             let registers = records.registers(walkable, space)?;
             let copy = StackCopy { start: registers.stack_pointer(), bytes: walkable.stack };
             let mut walk = Walk::new(registers, &copy);
-            let mut passage = Passage { code, space, pid: walkable.thread.pid, callers };
+            let mut passage = Passage::new(code, space, walkable.thread.pid, callers);
             let reached = match (walk.go(&mut passage, &copy), walkable.extent) {
                 (WalkEnd::Root, _) => Reached::Root,
                 // Whoever reads the copy comes no further.
@@ -397,7 +403,6 @@ impl Rounds {
         };
         let start = registers.stack_pointer();
         let walked = WalkedCopy { start, bytes, frames };
-        let read_before;
         let beyond = match time {
             Some(time) => match deep_stacks.known(thread, &walked, time) {
                 Beyond::Known(beyond) => beyond,
@@ -406,17 +411,14 @@ impl Rounds {
                 Beyond::ReadLater => return Beyond::ReadLater,
             },
             None => match deep_stacks.known_by_now(thread, &walked) {
-                Some(beyond) => {
-                    read_before = beyond;
-                    &read_before
-                }
+                Some(beyond) => beyond,
                 None => return Beyond::Unknown,
             },
         };
         // It may have as many frames as its copy, which is as many as a record has room for.
         let mut walk = Walk::new(registers, &StackCopy { start, bytes });
         let from = callers.len();
-        let mut passage = Passage { code, space, pid: thread.pid, callers };
+        let mut passage = Passage::new(code, space, thread.pid, callers);
         let end = walk.go(&mut passage, &StackCopy { start, bytes: beyond });
         let is_root = matches!(end, WalkEnd::Root) && walk.signals() == 0;
         deep_stacks.note_end(thread, is_root.then(|| walk.registers().stack_pointer()));
@@ -433,14 +435,15 @@ impl Rounds {
 
     /// Reads how stacks go on of which this is not known. Samples from before that, which agree with it, wait for the next
     /// round, as a later one may show that it holds for them: a first round may have taken long, as tables were loaded.
-    /// False if some wait.
-    fn read_beyond(&mut self, order: &mut [Entry], pieces: &[Vec<u8>], horizon: u64) -> bool {
-        let since = *self.waits_since.get_or_insert(horizon);
-        let mut room = match horizon < since.saturating_add(WHOLE_WITHIN) {
-            true => HELD_MAX,
-            false => 0,
-        };
-        let all = room;
+    /// There is so much room for their copies. False if some wait.
+    fn read_beyond(
+        &mut self,
+        order: &mut [Entry],
+        pieces: &[Vec<u8>],
+        horizon: u64,
+        room: usize,
+    ) -> bool {
+        let (all, mut room) = (room, room);
         for (thread, CutStacks { samples, is_due, is_endless }) in mem::take(&mut self.cut) {
             if let Some(latest) = samples.last().filter(|_| is_due) {
                 self.look(thread, latest, order, pieces, |deep, copy| deep.read(thread, copy));

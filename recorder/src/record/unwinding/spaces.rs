@@ -22,7 +22,6 @@ const MAPPINGS_MAX: usize = 1 << 20;
 pub struct Spaces {
     by_pid: HashMap<u32, Process>,
     told_of: LossesToldOf,
-    versions: u64,
     trailer: SampleIdTrailer,
 }
 
@@ -55,17 +54,11 @@ impl Process {
     }
 }
 
-/// Which state of which address space: processes share one until either maps something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Version(u64);
-
 /// What is mapped in a process.
 #[derive(Clone, Default)]
 pub struct Space {
     /// By the first address.
     mappings: Arc<BTreeMap<u64, Mapping>>,
-    /// Changes with what is mapped.
-    pub version: Version,
     /// Whether there may be rules for code that the process makes.
     pub made_code: MadeCode,
 }
@@ -91,6 +84,11 @@ pub struct Mapping {
 }
 
 impl Mapping {
+    /// Whether an address is in it.
+    pub fn holds(&self, address: u64) -> bool {
+        (self.start..self.end).contains(&address)
+    }
+
     /// Where in the file an address is.
     pub fn offset(&self, address: u64) -> u64 {
         (address - self.start).wrapping_add(self.page_offset)
@@ -106,7 +104,7 @@ impl Space {
     /// The mapping that holds an address.
     pub fn at(&self, address: u64) -> Option<Mapping> {
         let (_, &mapping) = self.mappings.range(..=address).next_back()?;
-        (address < mapping.end).then_some(mapping)
+        mapping.holds(address).then_some(mapping)
     }
 
     /// The highest address at which anything is mapped.
@@ -142,7 +140,7 @@ impl Space {
 impl Spaces {
     /// Nothing is known yet; records end with such a trailer.
     pub fn new(trailer: SampleIdTrailer) -> Self {
-        Self { by_pid: HashMap::new(), told_of: LossesToldOf::default(), versions: 0, trailer }
+        Self { by_pid: HashMap::new(), told_of: LossesToldOf::default(), trailer }
     }
 
     /// That of a process; `None` if it is not known.
@@ -170,7 +168,7 @@ impl Spaces {
                 if let Ok(comm) = CommRecord::decode(header, record, 0, order)
                     && comm.cause == CommCause::Exec
                 {
-                    let space = self.new_space();
+                    let space = Space::default();
                     self.by_pid.insert(comm.pid, Process::new(space));
                 }
             }
@@ -193,11 +191,6 @@ impl Spaces {
         }
     }
 
-    fn new_space(&mut self) -> Space {
-        self.versions += 1;
-        Space { version: Version(self.versions), ..Space::default() }
-    }
-
     fn fork(&mut self, task: TaskRecord) {
         // Of what ran before, threads follow their process.
         let is_new = match task.mappings {
@@ -211,7 +204,7 @@ impl Spaces {
             return;
         }
         let space = match task.mappings {
-            ForkMappings::Own => Some(self.new_space()),
+            ForkMappings::Own => Some(Space::default()),
             ForkMappings::Copied => self.of(task.parent_pid).cloned(),
         };
         match space {
@@ -230,16 +223,13 @@ impl Spaces {
         else {
             return;
         };
-        self.versions += 1;
         let Some(process) = self.by_pid.get_mut(&mmap.pid) else { return };
         let file = match mmap.access {
             MappingAccess::Executable => files.number(MappedFile::of(mmap), time.unwrap_or(0)),
             MappingAccess::Data | MappingAccess::JitSymbols => None,
         };
-        let Space { version, made_code, .. } = &mut process.space;
-        *version = Version(self.versions);
         if pid_of_jitdump(&mmap.path).is_some() {
-            *made_code = MadeCode::InJitdump;
+            process.space.made_code = MadeCode::InJitdump;
         }
         let mapping = Mapping { start: mmap.address, end, page_offset: mmap.page_offset, file };
         process.space.map(mapping, mmap.access);
