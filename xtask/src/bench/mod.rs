@@ -250,30 +250,33 @@ impl Cost {
     }
 }
 
-/// How often to run a command for one measurement: the clock of GNU time ticks 100 times a
-/// second, which is coarse for small recordings.
+/// How often to run a command for one measurement: of small recordings one run says little.
 pub fn repeats(bytes: u64) -> u32 {
     if bytes < 50_000_000 { 20 } else { 1 }
 }
 
-/// Runs a command so many times under GNU time, which says what its whole process tree used;
-/// gives what one run did.
+/// What bash says in milliseconds of a command (`$3` and what follows) that it runs `$1` times, into the file `$2`.
+const TIMED: &str = r#"TIMEFORMAT='%3U %3S %3R'
+{ time for ((i = 0; i < $1; i++)); do "${@:3}" 2>/dev/null || exit; done; } 2>"$2""#;
+
+/// Runs a command so many times; gives what its whole process tree used in one run. bash measures the time, and GNU time,
+/// whose clock ticks a hundred times a second, the memory.
 pub fn cost(command: &Command, repeat: u32) -> Result<Cost> {
     fs::create_dir_all(target("bench"))?;
-    let report = target("bench/cost.txt");
-    let again = r#"i=0; while [ $i -lt $0 ]; do "$@" || exit; i=$((i+1)); done"#;
+    let (times, memory) = (target("bench/cost-times.txt"), target("bench/cost-memory.txt"));
     run(Command::new("/usr/bin/time")
-        .args(["--format=%U %S %M %e", "--output"])
-        .arg(&report)
-        .args(["sh", "-c", again, &repeat.to_string()])
+        .args(["--format=%M", "--output"])
+        .arg(&memory)
+        .args(["bash", "-c", TIMED, "bash", &repeat.to_string()])
+        .arg(&times)
         .arg(command.get_program())
         .args(command.get_args())
         .stdout(Stdio::null())
         .stderr(Stdio::null()))?;
-    let text = fs::read_to_string(&report)?;
+    let text = fs::read_to_string(&times)? + &fs::read_to_string(&memory)?;
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [user, system, kib, wall] = numbers[..] else {
-        anyhow::bail!("time said “{}” of {}", text.trim(), line(command));
+    let [user, system, wall, kib] = numbers[..] else {
+        anyhow::bail!("bash and GNU time said “{}” of {}", text.trim(), line(command));
     };
     let cpu_seconds = (user + system) / f64::from(repeat);
     let wall_seconds = wall / f64::from(repeat);

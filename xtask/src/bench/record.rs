@@ -281,8 +281,10 @@ fn in_turn(
     Ok((Cost::median_of(&of_ours), Cost::median_of(&of_theirs)))
 }
 
+/// Without the copy of the kernel's symbols that `perftab report` may have kept: a server has none.
 fn record(program: &Path, file: &Path, how: &[&str]) -> Command {
-    let mut record = Command::new(program);
+    let mut record = Command::new("env");
+    record.arg(format!("XDG_CACHE_HOME={}", target("bench/no-cache").display())).arg(program);
     record.args(["record", "-q", "-g", "-e", "cpu-clock", "-o"]).arg(file).args(how);
     record
 }
