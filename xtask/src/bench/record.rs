@@ -91,11 +91,12 @@ fn attached(binary: &Path, perf: &Path, runs: usize) -> Result<[Row; 2]> {
     ])
 }
 
-/// It does not end by itself.
+/// It does not end by itself, and writes nothing if it is asked twice: `timeout` asks its whole group, itself included, unless
+/// it is in the foreground.
 fn attached_by_samply(pid: &str) -> Result<Cost> {
     let samply = std::env::var_os("PERFTAB_SAMPLY").unwrap_or("samply".into());
     let mut record = Command::new("timeout");
-    record.args(["--preserve-status", "-s", "INT", SECONDS]).arg(samply);
+    record.args(["--foreground", "--preserve-status", "-s", "INT", SECONDS]).arg(samply);
     record.args(["record", "--save-only", "-r", "999", "-p", pid, "-o"]);
     cost(record.arg(target("bench/samply.json")), 1)
 }
