@@ -283,7 +283,10 @@ pub fn cost(command: &Command, repeat: u32) -> Result<Cost> {
     Ok(Cost { cpu_seconds, wall_seconds, peak_mib: kib / 1024.0 })
 }
 
+/// The mean of the two in the middle where there are two.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    let middle = values.len().saturating_sub(1) / 2..values.len() / 2 + 1;
+    let middle = values.get(middle).unwrap_or_default();
+    middle.iter().sum::<f64>() / middle.len() as f64
 }
