@@ -88,16 +88,13 @@ export function partInWords(): string | null {
 }
 
 function TimesKept({ times }: { times: Times }): JSX.Element {
-  const { processes = 0, threads = 0, time } = info.value ?? {};
-  if (time?.start == null) {
+  if (info.value?.time?.start == null) {
     return <LeftOutItem note="not recorded">Sample times</LeftOutItem>;
   }
   const inSamples = timesKnown.value === "samples" ? "only in larger links and pages" : "not in this profile either";
-  const timeline = (number: number, [one, several]: readonly [string, string]): JSX.Element => (
+  const timeline = (rows: string): JSX.Element => (
     <>
-      <KeptItem note="exact totals">
-        Timeline of {count(number)} {number === 1 ? one : several}
-      </KeptItem>
+      <KeptItem note="exact totals">Timeline by {rows}</KeptItem>
       <LeftOutItem note={inSamples}>Individual samples, for ranges and CPUs</LeftOutItem>
     </>
   );
@@ -105,9 +102,9 @@ function TimesKept({ times }: { times: Times }): JSX.Element {
     case "samples":
       return <KeptItem note="complete">All samples, with time, thread and CPU</KeptItem>;
     case "threads":
-      return timeline(threads, ["thread", "threads"]);
+      return timeline("thread");
     case "processes":
-      return timeline(processes, ["process", "processes"]);
+      return timeline("process");
     case "none":
       return <LeftOutItem note={inSamples}>Timeline and individual samples</LeftOutItem>;
   }
