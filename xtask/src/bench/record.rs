@@ -50,6 +50,9 @@ const WHOLE_SYSTEM: [Mode; 2] = [
 /// Measures, and says how far the goals are met.
 pub fn goals(binary: &Path, workload: &Path, runs: usize) -> Result<Vec<Row>> {
     fs::create_dir_all(target("bench"))?;
+    if cache().exists() {
+        fs::remove_dir_all(cache())?;
+    }
     let perf = Path::new("perf");
     let mut rows = Vec::from(attached(binary, perf, runs)?);
     for mode in &WHOLE_SYSTEM {
@@ -268,6 +271,11 @@ fn recording() -> PathBuf {
     target("bench/recorded.perf.data")
 }
 
+/// Empty at first, as a server's.
+fn cache() -> PathBuf {
+    target("bench/cache")
+}
+
 fn in_turn(
     runs: usize,
     measure: impl Fn(&Path) -> Result<Cost>,
@@ -282,10 +290,10 @@ fn in_turn(
     Ok((Cost::median_of(&of_ours), Cost::median_of(&of_theirs)))
 }
 
-/// Without the copy of the kernel's symbols that `perftab report` may have kept: a server has none.
+/// With what the recordings before have kept for the next one, and nothing else.
 fn record(program: &Path, file: &Path, how: &[&str]) -> Command {
     let mut record = Command::new("env");
-    record.arg(format!("XDG_CACHE_HOME={}", target("bench/no-cache").display())).arg(program);
+    record.arg(format!("XDG_CACHE_HOME={}", cache().display())).arg(program);
     record.args(["record", "-q", "-g", "-e", "cpu-clock", "-o"]).arg(file).args(how);
     record
 }
