@@ -98,6 +98,8 @@ pub struct PerfScript {
     pub read_all: bool,
     /// Fields that this recording does not have.
     pub without: Vec<&'static str>,
+    /// What it said beside.
+    pub said: String,
 }
 
 /// By `perf script`; without the fields that it says the samples do not have.
@@ -113,7 +115,7 @@ pub fn by_perf(recording: &Path) -> PerfScript {
         });
         match missing {
             Some(field) => without.push(field),
-            None => return PerfScript { samples, read_all, without },
+            None => return PerfScript { samples, read_all, without, said },
         }
     }
 }
