@@ -82,7 +82,8 @@ pub(super) struct Table {
 }
 
 /// A section `.eh_frame_hdr`. libLLVM has 160,804 functions: to read and sort them took a tenth of the processor time of
-/// recording a compiler's stacks. Linkers write one of all functions or none (GNU ld, lld, BOLT).
+/// recording a compiler's stacks. Linkers write one of all functions or none (GNU ld, lld, BOLT). To look for every 256th
+/// function first, which stays in the processor's caches, or to read an entry once in place of twice, gained nothing.
 struct Index {
     bytes: Vec<u8>,
     address: u64,
