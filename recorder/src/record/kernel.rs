@@ -124,7 +124,7 @@ fn symbols(
 ) -> Kallsyms {
     let build_id = build_id.filter(|_| modules.ids_of_start().next().is_none());
     let copied = build_id.and_then(|id| Kallsyms::moved(copies.read(id)?, path));
-    copied.unwrap_or_else(|| Kallsyms::parse(fs::read(path).unwrap_or_default()))
+    copied.unwrap_or_else(|| Kallsyms::read(path))
 }
 
 /// A mapping of kernel code.
