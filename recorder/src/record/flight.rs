@@ -23,6 +23,7 @@ use super::part::{Destination, Memory, Part, pieces};
 use super::sample_layouts::SampleLayouts;
 use super::session::{DESCRIBE_ROUND, Session, WRITE_SIZE};
 use super::trigger::{Condition, Trigger};
+use super::unwound::Lending;
 use crate::output::notice;
 
 /// Bytes of records of mappings and threads after which what runs is described anew.
@@ -175,7 +176,7 @@ impl Session {
 
     /// What is mapped while a file is written is kept: rings of sideband are full sooner.
     fn keep_what_comes(&mut self) {
-        self.empty_rings();
+        self.empty_rings(Lending::Refused);
         self.write_buffer();
     }
 

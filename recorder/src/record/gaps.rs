@@ -14,6 +14,7 @@ use super::ring::Fill;
 use super::session::{DESCRIBE_ROUND, Session, is_due_again};
 use super::tally;
 use super::tasks::RunningTasks;
+use super::unwound::Lending;
 
 /// What was lost of mappings and threads.
 #[derive(Default)]
@@ -85,7 +86,7 @@ impl Session {
         for pid in self.running_processes(plan) {
             tasks.write_process(pid, &mut self.buffer);
             if emptied.elapsed() >= DESCRIBE_ROUND {
-                self.empty_rings();
+                self.empty_rings(Lending::Refused);
                 emptied = Instant::now();
             }
         }

@@ -201,6 +201,14 @@ impl CallChains {
         }
     }
 
+    /// Bytes of a sample in a ring, more or less.
+    pub fn sample_size(self) -> u64 {
+        match (self, self.copy()) {
+            (Self::None, _) => PLAIN_SAMPLE,
+            (_, copy) => CHAIN_SAMPLE + copy.map_or(0, |StackCopy(size)| size.into()),
+        }
+    }
+
     /// How much of a stack is copied, if any.
     pub fn copy(self) -> Option<StackCopy> {
         match self {
@@ -572,13 +580,9 @@ fn rate(args: &SamplingArgs, events: &[EventSpec], notices: &mut Vec<String>) ->
 }
 
 fn default_ring(rate: Rate, chains: CallChains, cpus: usize) -> usize {
-    let of_sample = match (chains, chains.copy()) {
-        (CallChains::None, _) => PLAIN_SAMPLE,
-        (_, copy) => CHAIN_SAMPLE + copy.map_or(0, |StackCopy(size)| size.into()),
-    };
     let bytes = match rate {
         Rate::Period(_) => 0,
-        Rate::Frequency(hz) => hz.saturating_mul(of_sample),
+        Rate::Frequency(hz) => hz.saturating_mul(chains.sample_size()),
     };
     let most = (RINGS_OF_FEW / cpus.max(1)).clamp(RING_MAX, RING_MAX_OF_FEW);
     let bytes = usize::try_from(bytes / RINGS_PER_SECOND).unwrap_or(most);

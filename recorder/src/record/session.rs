@@ -40,6 +40,7 @@ use super::tally::Tally;
 use super::target::Target;
 use super::tasks::{self, RunningTasks};
 use super::unwinding::Unwinder;
+use super::unwound::{Lending, RingsHold};
 use crate::images::kernel_copies::KernelCopies;
 use crate::output::{notice, printable};
 
@@ -145,6 +146,7 @@ pub struct Session {
     /// Where the fields of samples stand.
     pub(super) layouts: SampleLayouts,
     ring_copy: RingCopy,
+    pub(super) rings_hold: RingsHold,
     pub(super) buffer: Vec<u8>,
 }
 
@@ -203,6 +205,7 @@ impl Session {
             Some(samples) => RingCopy::WithoutRoomOfStacks(samples),
             None => RingCopy::of_chains(plan, &layouts),
         };
+        let rings_hold = RingsHold::of(plan, &counters);
         let sideband = counters.sideband.ids.iter().copied();
         let tally = Tally::new(layouts.clone(), trailer, sideband);
         Ok(Self {
@@ -238,6 +241,7 @@ impl Session {
             unwinder,
             layouts,
             ring_copy,
+            rings_hold,
             embedding: None,
             buffer: Vec::new(),
         })
@@ -306,7 +310,7 @@ impl Session {
             if emptied.elapsed() >= DESCRIBE_ROUND {
                 self.take_description(&mut described, description);
                 // No FINISHED_ROUND before all is described: readers hold the samples back.
-                self.empty_rings();
+                self.empty_rings(Lending::Refused);
                 if counts && is_over() {
                     counts = false;
                     self.counters.disable();
@@ -508,7 +512,7 @@ impl Session {
     fn round(&mut self) {
         let begun = Clock::record_time();
         let before = self.taken();
-        self.empty_rings();
+        self.empty_rings(Lending::Allowed);
         let mut has_records = self.end_round(begun, before);
         if self.unwinder.is_some() {
             has_records = self.write_what_is_unwound();
@@ -586,8 +590,11 @@ impl Session {
         is_placed
     }
 
-    pub(super) fn empty_rings(&mut self) {
+    pub(super) fn empty_rings(&mut self, lending: Lending) {
         for index in 0..self.counters.rings.len() {
+            if lending == Lending::Allowed && self.lends(index) {
+                continue;
+            }
             let start = self.buffer.len();
             let (buffer, copy) = (&mut self.buffer, &self.ring_copy);
             let fill = self.counters.rings[index].drain(|ring| copy.copy(&ring, buffer));
@@ -627,7 +634,7 @@ impl Session {
         self.write_buffer();
         let before = self.latest();
         if change.is_unclear() {
-            self.empty_rings();
+            self.empty_rings(Lending::Refused);
             self.write_buffer();
         }
         let (kernel, latest) = (self.kernel.as_ref()?, self.latest());

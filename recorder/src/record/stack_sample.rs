@@ -110,10 +110,12 @@ impl StackSamples {
     pub fn walkable<'a>(&self, record: &'a [u8]) -> Option<Walkable<'a>> {
         let Fields { raw, registers, stack, .. } = self.fields(record)?;
         let registers = registers.filter(|it| it.abi == RegisterAbi::Bits64)?;
+        let has_filled_record =
+            record.len() > MAX_RECORD_SIZE - 64 && stack.bytes.len() == stack.most;
         (!stack.bytes.is_empty()).then_some(Walkable {
             registers,
             stack: stack.bytes,
-            extent: match stack.bytes.len() >= self.asked || record.len() > MAX_RECORD_SIZE - 64 {
+            extent: match stack.bytes.len() >= self.asked || has_filled_record {
                 true => CopyExtent::AllAskedFor,
                 false => CopyExtent::AllThereIs,
             },
@@ -171,10 +173,10 @@ impl StackSamples {
 
     /// Appends a sample with so many bytes of its copy; `None` if it has no more.
     pub fn write_cut(&self, record: &[u8], kept: usize, out: &mut Vec<u8>) -> Option<()> {
-        let kept = kept.next_multiple_of(8);
-        let fields = self.fields(record).filter(|fields| fields.stack.most > kept)?;
-        fields.append_cut(record, kept, out);
-        Some(())
+        let fields = self.fields(record)?;
+        // What the stack did not fill is what was in the ring before.
+        let kept = kept.min(fields.stack.bytes.len()).next_multiple_of(8);
+        (fields.stack.most > kept).then(|| fields.append_cut(record, kept, out))
     }
 
     /// Appends a record without what of its copy is not there.
@@ -378,6 +380,16 @@ pub mod tests {
         };
         assert_eq!(cut(&[1; 24], 32), Some(sample(0x1234, 5, &[1; 16], 16)));
         assert_eq!(cut(&[1; 16], 16), None);
+        // No more than was there.
+        assert_eq!(cut(&[1; 8], 32), Some(sample(0x1234, 5, &[1; 8], 8)));
+        let extent = |copied: usize, room| {
+            let taken = sample(0x1234, 5, &vec![1; copied], room);
+            self::samples(65_528).walkable(&taken).map(|it| it.extent)
+        };
+        // The kernel has made less room than was asked for.
+        assert_eq!(extent(65_400, 65_400), Some(CopyExtent::AllAskedFor));
+        assert_eq!(extent(65_392, 65_400), Some(CopyExtent::AllThereIs));
+        assert_eq!(extent(64, 64), Some(CopyExtent::AllThereIs));
         let long = samples.write_walked(&taken, &[1; 8200], Reached::Root, &mut out);
         assert!(long.is_none(), "a record has 64 KiB");
         // Whatever is in it.

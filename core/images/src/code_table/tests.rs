@@ -336,7 +336,7 @@ fn callers_of_code_are_found_by_the_rules_that_came_before_it() {
     use perftab_perfdata::address_bits::AddressBits;
 
     // The stack of a trampoline that was called from 0x4242.
-    let stack = StackCopy { start: 0x7000, bytes: &0x4242_u64.to_le_bytes() };
+    let stack = StackCopy { start: 0x7000, bytes: &0x4242_u64.to_le_bytes(), beyond: &[] };
     let file = [
         LITTLE.header(7, 50, 0),
         LITTLE.load(88, 0x3000, 0, "without", &TRAMPOLINE),

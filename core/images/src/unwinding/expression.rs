@@ -224,7 +224,7 @@ mod tests {
     use perftab_perfdata::address_bits::AddressBits;
 
     const MEMORY: StackCopy<'_> =
-        StackCopy { start: 0x7000, bytes: &0x1122_3344_5566_7788_u64.to_le_bytes() };
+        StackCopy { start: 0x7000, bytes: &0x1122_3344_5566_7788_u64.to_le_bytes(), beyond: &[] };
 
     /// The instruction pointer is 0x1234b, the stack pointer 0x7000.
     fn value(first: Option<u64>, code: &[u8]) -> Result<u64, NoCaller> {

@@ -17,26 +17,37 @@ pub struct StackCopy<'a> {
     pub start: u64,
     /// What was there.
     pub bytes: &'a [u8],
+    /// What was found out of the bytes behind these.
+    pub beyond: &'a [u8],
 }
 
 impl StackCopy<'_> {
     /// The little-endian number of `size` bytes, at most eight, at an address; `None` if it is not known.
     pub(super) fn read(&self, address: u64, size: u8) -> Option<u64> {
-        let read = self.from(address)?.get(..usize::from(size))?;
         let mut bytes = [0; 8];
-        bytes.get_mut(..read.len())?.copy_from_slice(read);
+        for (at, byte) in bytes.get_mut(..usize::from(size))?.iter_mut().enumerate() {
+            *byte = *self.from(address.checked_add(at as u64)?)?.first()?;
+        }
         Some(u64::from_le_bytes(bytes))
     }
 
     /// The same of eight bytes.
     #[inline(always)]
     pub(super) fn word(&self, address: u64) -> Option<u64> {
-        self.from(address)?.first_chunk().map(|word| u64::from_le_bytes(*word))
+        match self.from(address)?.first_chunk() {
+            Some(word) => Some(u64::from_le_bytes(*word)),
+            // Part of it may be beyond.
+            None => self.read(address, 8),
+        }
     }
 
     #[inline(always)]
     fn from(&self, address: u64) -> Option<&[u8]> {
-        self.bytes.get(usize::try_from(address.checked_sub(self.start)?).ok()?..)
+        let at = usize::try_from(address.checked_sub(self.start)?).ok()?;
+        match at.checked_sub(self.bytes.len()) {
+            None => self.bytes.get(at..),
+            Some(behind) => self.beyond.get(behind..),
+        }
     }
 }
 
@@ -346,6 +357,24 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_number_may_begin_in_a_copy_and_end_beyond_it() {
+        let all: Vec<u8> = (1..=24).collect();
+        for end in 0..=all.len() {
+            let (bytes, beyond) = all.split_at(end);
+            let memory = StackCopy { start: 0x7000, bytes, beyond };
+            for at in 0..=all.len() {
+                let address = 0x7000 + at as u64;
+                let word = all[at..].first_chunk().map(|word| u64::from_le_bytes(*word));
+                assert_eq!(memory.word(address), word);
+                assert_eq!(memory.read(address, 8), word);
+                assert_eq!(memory.read(address, 1), all.get(at).map(|&byte| byte.into()));
+            }
+            assert_eq!(memory.read(0x6fff, 8), None);
+            assert_eq!(memory.read(u64::MAX, 8), None);
+        }
+    }
+
     /// On copies of any length, from any place: the same callers, and nothing changed where there is none.
     #[test]
     fn a_plain_row_says_what_its_rules_say() {
@@ -373,7 +402,7 @@ mod tests {
                 assert!(row.plain.is_some());
                 let words: Vec<u64> = (0..random(6)).map(|_| random(3) << 40).collect();
                 let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-                let memory = StackCopy { start: 0x7000, bytes: &bytes };
+                let memory = StackCopy { start: 0x7000, bytes: &bytes, beyond: &[] };
                 let value = |number| Some(0x7000 + 8 * u64::from(number % 5));
                 let bits = AddressBits::up_to(u64::MAX);
                 let before = Registers::new(machine, bits, value).expect("all are known");

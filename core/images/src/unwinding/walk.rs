@@ -56,6 +56,7 @@ pub enum WalkEnd<P> {
 }
 
 /// How far a stack was walked.
+#[derive(Clone)]
 pub struct Walk {
     registers: Registers,
     /// Where the next rules are looked up.
@@ -96,7 +97,8 @@ impl Walk {
         self.state = CodeState::Calls;
     }
 
-    /// Walks on until it ends; who knows more may [go on](Self::go_on_in).
+    /// Walks on until it ends; who knows more may [go on](Self::go_on_in). With more of the stack, one that was truncated goes
+    /// on by itself: it enters its last function once more.
     #[inline(always)]
     pub fn go<C: WalkedCode>(&mut self, code: &mut C, copy: &StackCopy<'_>) -> WalkEnd<C::Place> {
         while self.frames < self.most {

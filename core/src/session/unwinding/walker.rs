@@ -244,7 +244,7 @@ impl Walker {
         let Some(registers) = registers else {
             return Some(Walked { end: StackEnd::NoRegisters, guessed: None, copied });
         };
-        let dump = StackCopy { start: registers.stack_pointer(), bytes };
+        let dump = StackCopy { start: registers.stack_pointer(), bytes, beyond: &[] };
         let row = self.profile.samples.get(row)?;
         let process = self.profile.threads.thread(row.thread).process;
         let mut walk = Walk::new(registers, &dump);

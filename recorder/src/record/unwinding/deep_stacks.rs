@@ -53,8 +53,6 @@ pub struct DeepStacks {
     by_thread: HashMap<Thread, DeepStack>,
     /// Memory for the next one.
     spare: Vec<u8>,
-    /// A copy of a stack and what lies beyond it.
-    together: Vec<u8>,
     /// Where the first function of a thread has its part. Behind the stack is often that of another thread: up to the megabyte
     /// was read where copies are short, which took half of the processor time.
     ends: HashMap<Thread, u64>,
@@ -85,7 +83,7 @@ struct DeepStack {
 }
 
 impl DeepStacks {
-    /// How a stack goes on from its copy, which was made at that time.
+    /// How a stack goes on behind its copy, which was made at that time.
     pub fn known(&mut self, of: Thread, copy: &WalkedCopy<'_>, time: u64) -> Beyond<&[u8]> {
         let Some(stack) = self.by_thread.get(&of) else { return Beyond::Unknown };
         if !stack.continues(copy) {
@@ -97,7 +95,8 @@ impl DeepStacks {
             return Beyond::ReadLater;
         }
         self.update(of, copy.start, copy.bytes);
-        self.by_thread.get(&of).map_or(Beyond::Unknown, |stack| Beyond::Known(stack.known()))
+        let beyond = self.by_thread.get(&of).and_then(|stack| stack.beyond(copy));
+        beyond.map_or(Beyond::Unknown, Beyond::Known)
     }
 
     /// Whether what was read may hold for a copy that was made before: it agrees, and what comes next has not come yet. All
@@ -107,15 +106,10 @@ impl DeepStacks {
         stack.is_some_and(|stack| horizon < stack.read_at.saturating_add(NEXT_COMES_WITHIN))
     }
 
-    /// A stack from its copy on, which was made before the rest was read, once a later one has shown that this holds.
-    pub fn known_by_now(&mut self, of: Thread, copy: &WalkedCopy<'_>) -> Option<&[u8]> {
-        let stack = self.by_thread.get(&of).filter(|stack| stack.continues(copy))?;
-        let end = copy.start.checked_add(copy.bytes.len() as u64)?;
-        let beyond = usize::try_from(end.checked_sub(stack.start)?).ok()?;
-        self.together.clear();
-        self.together.extend_from_slice(copy.bytes);
-        self.together.extend_from_slice(stack.known().get(beyond..)?);
-        Some(&self.together)
+    /// The same of a copy that was made before the rest was read, once a later one has shown that this holds.
+    pub fn known_by_now(&self, of: Thread, copy: &WalkedCopy<'_>) -> Beyond<&[u8]> {
+        let stack = self.by_thread.get(&of).filter(|stack| stack.continues(copy));
+        stack.and_then(|stack| stack.beyond(copy)).map_or(Beyond::Unknown, Beyond::Known)
     }
 
     /// Reads how the stack of a thread goes on now, whose latest copy this is: for samples to come.
@@ -243,6 +237,12 @@ impl WalkedCopy<'_> {
 impl DeepStack {
     fn known(&self) -> &[u8] {
         self.bytes.get(self.room..).unwrap_or_default()
+    }
+
+    /// What is behind a copy.
+    fn beyond(&self, copy: &WalkedCopy<'_>) -> Option<&[u8]> {
+        let end = copy.start.checked_add(copy.bytes.len() as u64)?;
+        self.known().get(usize::try_from(end.checked_sub(self.start)?).ok()?..)
     }
 
     /// Whether it holds for what is beyond a copy.
@@ -374,7 +374,7 @@ mod tests {
         fn known(&self, deep: &mut DeepStacks, from: usize, copy: &[u8]) -> Option<Vec<u8>> {
             let later = u64::MAX;
             self.look(from, copy, |copy| match deep.known(self.of, copy, later) {
-                Beyond::Known(bytes) => Some(bytes.to_vec()),
+                Beyond::Known(beyond) => Some([copy.bytes, beyond].concat()),
                 Beyond::Unknown | Beyond::NoRoot | Beyond::ReadLater => None,
             })
         }
@@ -401,7 +401,7 @@ mod tests {
         // By a sample that was taken before, which says nothing; but the later one does of that.
         stack.look(0, &copy, |copy| {
             assert_eq!(deep.known(stack.of, copy, 0), Beyond::ReadLater);
-            assert_eq!(deep.known_by_now(stack.of, copy), Some(&known[..]));
+            assert_eq!(deep.known_by_now(stack.of, copy), Beyond::Known(&known[COPIED..]));
         });
         // Whatever is there by now.
         let before = stack.bytes.clone();
@@ -411,7 +411,10 @@ mod tests {
         // A copy that contradicts ends it.
         let mut other = copy.clone();
         other[COPIED - 2000..COPIED - 100].fill(1);
-        assert!(stack.look(0, &other, |copy| deep.known_by_now(stack.of, copy)).is_none());
+        assert_eq!(
+            stack.look(0, &other, |copy| deep.known_by_now(stack.of, copy)),
+            Beyond::Unknown
+        );
         assert!(stack.known(&mut deep, 0, &other).is_none());
         assert!(stack.known(&mut deep, 0, &copy).is_none());
         // Another stack is there than was copied.

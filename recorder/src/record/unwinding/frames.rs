@@ -30,6 +30,12 @@ impl FrameList {
         self.addresses.len()
     }
 
+    /// Appends some once more.
+    pub fn repeat(&mut self, range: Range<usize>) {
+        self.addresses.extend_from_within(range.clone());
+        self.stack_pointers.extend_from_within(range);
+    }
+
     /// Forgets those from there on.
     pub fn truncate(&mut self, length: usize) {
         self.addresses.truncate(length);

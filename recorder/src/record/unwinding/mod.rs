@@ -26,6 +26,7 @@ use rustix::event::EventfdFlags;
 use super::clock::Clock;
 use super::counters::Counters;
 use super::options::StackCopy;
+use super::ring::TakenRecords;
 use super::stack_sample::StackSamples;
 use records::Records;
 pub use rounds::Fared;
@@ -39,6 +40,10 @@ const DEEP_FOR: Duration = Duration::from_secs(1);
 /// So many pieces of memory for records are used again, and none that is larger.
 const SPARE_MAX: usize = 4;
 const LARGEST_SPARE: usize = 16 << 20;
+/// A round that takes as long had tables to load.
+const LONG_ROUND: Duration = Duration::from_millis(50);
+/// So long after that, others may have to be loaded.
+const SETTLED_AFTER: Duration = Duration::from_millis(500);
 /// So much may wait before whoever brings more waits too.
 const WAITING_MOST: usize = 4 * WAITING_MAX;
 
@@ -50,8 +55,8 @@ pub struct Unwinder {
     ready: OwnedFd,
     records: Records,
     /// What of the present round has come.
-    round: Vec<Vec<u8>>,
-    /// Bytes that have not come back.
+    round: Vec<TakenRecords>,
+    /// Bytes that have not come back, but for those in rings.
     waiting: usize,
     /// How often something will come back.
     to_come: usize,
@@ -66,6 +71,8 @@ pub struct Unwinder {
     arrived: VecDeque<Vec<u8>>,
     /// When one came back whose stack is longer than its copy, or when samples began: there may be some.
     may_be_deep: Instant,
+    /// When a round came back that had taken long, or this began.
+    unsettled: Instant,
     /// Samples of the last round that wait for the next.
     held: u64,
     /// Whether readers are yet to be told of rounds that were brought.
@@ -80,7 +87,7 @@ enum Brought {
     InHaste(Vec<u8>),
     /// A round that is whole, at once: whoever is brought a piece wakes up to wait for the next.
     Round {
-        pieces: Vec<Vec<u8>>,
+        pieces: Vec<TakenRecords>,
         /// All records have come from before this time.
         horizon: u64,
         /// What says so to readers.
@@ -93,9 +100,11 @@ struct Done {
     records: Vec<u8>,
     /// The memory of those that were brought.
     emptied: Vec<Vec<u8>>,
-    /// Bytes that this was when it was brought.
+    /// Bytes that this was when it was brought, but for those in rings.
     brought: usize,
     fared: Fared,
+    /// How long that took.
+    took: Duration,
 }
 
 impl Unwinder {
@@ -125,6 +134,7 @@ impl Unwinder {
         let mut rounds = Rounds::new(records.clone());
         thread::Builder::new().name("unwind".to_owned()).spawn(move || {
             for brought in brought {
+                let begun = Instant::now();
                 let ((records, emptied), brought) = match brought {
                     Brought::Described(described) => {
                         rounds.know(&described);
@@ -135,14 +145,20 @@ impl Unwinder {
                         ((rounds.pass(records), Vec::new()), length)
                     }
                     Brought::Round { pieces, horizon, end } => {
-                        let length = pieces.iter().map(Vec::len).sum();
+                        let length = pieces.iter().map(TakenRecords::copied).sum();
                         pieces.into_iter().for_each(|piece| rounds.add(piece));
-                        (rounds.end(horizon, &end), length)
+                        let (records, emptied) = rounds.end(horizon, &end);
+                        // The kernel gets back what was lent.
+                        let memory = emptied.into_iter().filter_map(|taken| match taken {
+                            TakenRecords::Copied(memory) => Some(memory),
+                            TakenRecords::Lent(_) => None,
+                        });
+                        ((records, memory.collect()), length)
                     }
                 };
-                let fared = rounds.take_fared();
+                let (fared, took) = (rounds.take_fared(), begun.elapsed());
                 // Nobody waits for it any more.
-                if done.send(Done { records, emptied, brought, fared }).is_err() {
+                if done.send(Done { records, emptied, brought, fared, took }).is_err() {
                     return;
                 }
                 let _ = rustix::io::write(&wake, &1_u64.to_ne_bytes());
@@ -165,6 +181,7 @@ impl Unwinder {
             spare,
             arrived,
             may_be_deep: Instant::now(),
+            unsettled: Instant::now(),
             held: 0,
             is_untold: false,
         })
@@ -200,7 +217,12 @@ impl Unwinder {
 
     /// Samples begin, and nobody knows yet whether some have such stacks.
     pub fn expect_deep_stacks(&mut self) {
-        self.may_be_deep = Instant::now();
+        (self.may_be_deep, self.unsettled) = (Instant::now(), Instant::now());
+    }
+
+    /// Whether rounds come back without delay, as far as one can tell: when samples begin, many tables are loaded.
+    pub fn is_settled(&self) -> bool {
+        self.unsettled.elapsed() >= SETTLED_AFTER
     }
 
     /// Whether samples wait for another round, even if nothing new is in it.
@@ -232,17 +254,28 @@ impl Unwinder {
         let mut spare = self.spare.pop().unwrap_or_default();
         spare.clear();
         let records = std::mem::replace(buffer, spare);
-        let mut left = &records[..];
+        self.count(&records);
+        self.waiting += records.len();
+        match self.waiting > WAITING_MAX {
+            true => self.send(Brought::InHaste(records)),
+            false => self.round.push(TakenRecords::Copied(records)),
+        }
+    }
+
+    /// Brings whole records of a round that may be in their ring.
+    pub fn push_taken(&mut self, records: TakenRecords) {
+        self.count(&records);
+        self.waiting += records.copied();
+        self.round.push(records);
+    }
+
+    fn count(&mut self, records: &[u8]) {
+        let mut left = records;
         while let Some((header, record, rest)) = RecordHeader::split(left, ByteOrder::NATIVE) {
             self.latest = self.latest.max(self.records.time(header, record).unwrap_or(0));
             left = rest;
         }
         self.taken += records.len() as u64;
-        self.waiting += records.len();
-        match self.waiting > WAITING_MAX {
-            true => self.send(Brought::InHaste(records)),
-            false => self.round.push(records),
-        }
     }
 
     /// The round is whole: all records have come from before this time. What says so to readers comes back behind them all; it
@@ -294,7 +327,7 @@ impl Unwinder {
     }
 
     fn took(&mut self, done: Done) {
-        let Done { records, emptied, brought, fared } = done;
+        let Done { records, emptied, brought, fared, took } = done;
         for memory in emptied {
             if self.spare.len() < SPARE_MAX && memory.capacity() <= LARGEST_SPARE {
                 self.spare.push(memory);
@@ -306,6 +339,9 @@ impl Unwinder {
         self.held = fared.held;
         if fared.cut + fared.beyond + fared.held > 0 {
             self.may_be_deep = Instant::now();
+        }
+        if took >= LONG_ROUND {
+            self.unsettled = Instant::now();
         }
         self.arrived.push_back(records);
     }

@@ -5,24 +5,25 @@
 //! began may have to wait for the next one. The order in which records are passed on is that of the rings, but for the
 //! few samples that waited: readers sort what is between two rounds.
 
+mod cut_stacks;
+
 use std::collections::HashMap;
 use std::mem;
-use std::ops::Range;
 
 use perftab_core::images::{StackCopy, Walk, WalkEnd};
 use perftab_perfdata::decode::ByteOrder;
 use perftab_perfdata::decode::records::RecordHeader;
 use perftab_perfdata::format::record::RecordType;
 
+use super::super::ring::TakenRecords;
 use super::super::stack_sample::{CopyExtent, Reached, Thread, Walkable};
 use super::code::{Code, Passage, Place};
-use super::deep_stacks::{Beyond, DeepStacks, WalkedCopy};
+use super::deep_stacks::DeepStacks;
 use super::frames::FrameList;
 use super::records::{Records, for_each_record};
 use super::spaces::{MadeCode, Spaces};
+use cut_stacks::{Cut, CutStacks, MayWait};
 
-/// Bytes of copies that wait for the next round at most, until it is known how stacks go on.
-const HELD_MAX: usize = 16 << 20;
 /// After so many nanoseconds no sample waits at the end of a round that readers are to be told of.
 const WHOLE_WITHIN: u64 = 1_000_000_000;
 
@@ -71,7 +72,7 @@ pub struct Rounds {
     /// Up to when all records had come when samples began to wait, since readers were told.
     waits_since: Option<u64>,
     /// What has come of the present round.
-    round: Vec<Vec<u8>>,
+    round: Vec<TakenRecords>,
     /// What has to be passed on with it of the round before.
     late_samples: Vec<u8>,
     /// What was passed on with the round before, and still has to be known.
@@ -93,29 +94,10 @@ struct Entry {
 }
 
 impl Entry {
-    fn record<'a>(&self, pieces: &'a [Vec<u8>]) -> Option<(RecordHeader, &'a [u8])> {
+    fn record<'a>(&self, pieces: &'a [TakenRecords]) -> Option<(RecordHeader, &'a [u8])> {
         let from = &pieces[self.piece as usize][self.at as usize..];
         RecordHeader::split(from, ByteOrder::NATIVE).map(|(header, record, _)| (header, record))
     }
-}
-
-/// Samples of a thread whose stacks are longer than their copies, and it is not known how they go on.
-#[derive(Default)]
-struct CutStacks {
-    /// In the order of time.
-    samples: Vec<Cut>,
-    /// Whether that of the latest has to be read.
-    is_due: bool,
-    /// Whether what was read did not lead to a root: no later sample helps.
-    is_endless: bool,
-}
-
-/// One of them.
-struct Cut {
-    /// Where in the order of time.
-    at: usize,
-    /// Those that were found, among the callers of the round.
-    callers: Range<usize>,
 }
 
 /// How a record is passed on.
@@ -129,18 +111,6 @@ enum Written {
     Cut(usize),
     /// Not in this round.
     InTheNext,
-}
-
-impl Written {
-    /// The callers of a stack that is longer than its copy.
-    fn cut(self) -> Option<Range<usize>> {
-        match self {
-            Self::Walked { from, to, reached: Reached::EndOfCopy } => {
-                Some(from as usize..to as usize)
-            }
-            _ => None,
-        }
-    }
 }
 
 impl Rounds {
@@ -177,7 +147,7 @@ impl Rounds {
     }
 
     /// Takes records of the present round.
-    pub fn add(&mut self, records: Vec<u8>) {
+    pub fn add(&mut self, records: TakenRecords) {
         self.round.push(records);
     }
 
@@ -195,9 +165,11 @@ impl Rounds {
 
     /// The records of a round that is whole: all records from before `horizon` have come. Behind them stands what says so,
     /// unless samples are still to come. Gives back the memory in which they came.
-    pub fn end(&mut self, horizon: u64, says_so: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
-        let mut pieces =
-            vec![mem::take(&mut self.late_mappings), mem::take(&mut self.late_samples)];
+    pub fn end(&mut self, horizon: u64, says_so: &[u8]) -> (Vec<u8>, Vec<TakenRecords>) {
+        let mut pieces = Vec::from(
+            [&mut self.late_mappings, &mut self.late_samples]
+                .map(|it| TakenRecords::Copied(mem::take(it))),
+        );
         pieces.append(&mut self.round);
         self.put_in_order(&pieces);
         self.callers.truncate(0);
@@ -207,14 +179,11 @@ impl Rounds {
             let Some((header, record)) = order[at].record(&pieces) else { continue };
             if header.record_type == RecordType::SAMPLE {
                 if let Some(walkable) = self.records.samples.walkable(record) {
-                    let written = self.walk(&walkable);
-                    order[at].written = self.walk_on(at, order[at].time, written, &walkable);
-                    if matches!(
-                        order[at].written,
-                        Written::Walked { reached: Reached::RootBehind(_), .. }
-                    ) {
-                        self.walk_on_before(walkable.thread, &mut order, &pieces);
-                    }
+                    let (written, cut) = self.walk(at, &walkable);
+                    order[at].written = match cut {
+                        Some(cut) => self.walk_on(cut, written, &walkable, &mut order, &pieces),
+                        None => self.note_uncut(written, &walkable),
+                    };
                 }
             } else if let Some((counter, lost)) = self.records.gap(header, record) {
                 self.spaces.lost(counter, lost);
@@ -224,12 +193,15 @@ impl Rounds {
         }
         let waits_since = self.waits_since.unwrap_or(horizon);
         let is_overdue = horizon >= waits_since.saturating_add(WHOLE_WITHIN);
-        let room = if is_overdue && !says_so.is_empty() { 0 } else { HELD_MAX };
-        let is_whole = self.read_beyond(&mut order, &pieces, horizon, room);
+        let may_wait = match is_overdue && !says_so.is_empty() {
+            true => MayWait::No,
+            false => MayWait::Yes,
+        };
+        let is_whole = self.read_beyond(&mut order, &pieces, horizon, may_wait);
         if !is_whole {
             self.waits_since = Some(waits_since);
         }
-        let mut out = Vec::with_capacity(pieces.iter().map(Vec::len).sum::<usize>() / 8);
+        let mut out = Vec::with_capacity(pieces.iter().map(|it| it.len()).sum::<usize>() / 32);
         // In the order in which they lie there.
         order.sort_unstable_by_key(|entry| (entry.piece, entry.at));
         let mut entries = order.iter().peekable();
@@ -242,7 +214,7 @@ impl Rounds {
                     entry.time > horizon || matches!(entry.written, Written::InTheNext)
                 });
                 if is_late && is_sample {
-                    return self.late_samples.extend_from_slice(record);
+                    return self.records.samples.copy(record, &mut self.late_samples);
                 }
                 self.passed_on = self.records.time(header, record).unwrap_or(0).max(self.passed_on);
                 match entry {
@@ -268,7 +240,7 @@ impl Rounds {
     }
 
     /// Samples and what tells of mappings, by time.
-    fn put_in_order(&mut self, pieces: &[Vec<u8>]) {
+    fn put_in_order(&mut self, pieces: &[TakenRecords]) {
         self.order.clear();
         for (piece, records) in pieces.iter().enumerate() {
             for_each_record(records, |at, header, record| {
@@ -284,13 +256,15 @@ impl Rounds {
         self.order.sort_by_key(|entry| entry.time);
     }
 
-    /// Walks the stack of a sample. The callers that were found are kept if no more of them can be found.
-    fn walk(&mut self, walkable: &Walkable<'_>) -> Written {
+    /// Walks the stack of a sample. The callers that were found are kept if no more of them can be found by its copy, and a walk
+    /// that came to the end of that may go on.
+    fn walk(&mut self, at: usize, walkable: &Walkable<'_>) -> (Written, Option<Cut>) {
         let Self { records, spaces, code, callers, fared, .. } = self;
         let from = callers.len();
         let walked = spaces.of(walkable.thread.pid).and_then(|space| {
             let registers = records.registers(walkable, space)?;
-            let copy = StackCopy { start: registers.stack_pointer(), bytes: walkable.stack };
+            let (start, bytes) = (registers.stack_pointer(), walkable.stack);
+            let copy = StackCopy { start, bytes, beyond: &[] };
             let mut walk = Walk::new(registers, &copy);
             let mut passage = Passage::new(code, space, walkable.thread.pid, callers);
             let reached = match (walk.go(&mut passage, &copy), walkable.extent) {
@@ -300,188 +274,37 @@ impl Rounds {
                 // Whoever reads the copy comes as far, and may guess how it goes on, or have a debug file that tells: as far as
                 // 8 KiB reach, which is what perf copies. In a static program of musl every thread ends so.
                 (WalkEnd::NotCovered(_) | WalkEnd::Lost, _) => {
-                    return Some(Written::Cut(records.kept_of(&walk, &copy)));
+                    return Some((Written::Cut(records.kept_of(&walk, &copy)), None));
                 }
                 (WalkEnd::NoTables(Place { file: None, .. }), _)
                     if space.made_code == MadeCode::WithoutRules =>
                 {
-                    return Some(Written::Cut(records.kept_of(&walk, &copy)));
+                    return Some((Written::Cut(records.kept_of(&walk, &copy)), None));
                 }
                 (WalkEnd::ReturnProbe, _) => {
-                    return Some(Written::Cut(records.kept_of(&walk, &copy)));
+                    return Some((Written::Cut(records.kept_of(&walk, &copy)), None));
                 }
                 _ => return None,
             };
-            let (from, to) = (from as u32, passage.callers.len() as u32);
             // What a signal has interrupted is no address to return to, which a chain cannot say.
-            (walk.signals() == 0).then_some(Written::Walked { from, to, reached })
-        });
-        let written = walked.unwrap_or(Written::Whole);
-        match written {
-            Written::Walked { reached: Reached::Root | Reached::RootBehind(_), .. } => {
-                fared.walked += 1;
+            if walk.signals() > 0 {
+                return None;
             }
-            Written::Walked { reached: Reached::EndOfCopy, .. } => fared.cut += 1,
+            let found = from..passage.callers.len();
+            let written = Written::Walked { from: from as u32, to: found.end as u32, reached };
+            let is_cut = reached == Reached::EndOfCopy;
+            Some((written, is_cut.then_some(Cut { at, start, found, walk })))
+        });
+        let (written, cut) = walked.unwrap_or((Written::Whole, None));
+        match written {
+            Written::Walked { .. } if cut.is_some() => fared.cut += 1,
+            Written::Walked { .. } => fared.walked += 1,
             Written::Whole | Written::Cut(_) | Written::InTheNext => {
                 fared.unfinished += 1;
                 callers.truncate(from);
             }
         }
-        written
-    }
-
-    /// Walks the stack of a sample on, if it is longer than its copy and it is known how; takes note of it if it is not.
-    fn walk_on(
-        &mut self,
-        at: usize,
-        time: u64,
-        written: Written,
-        walkable: &Walkable<'_>,
-    ) -> Written {
-        let thread = walkable.thread;
-        let Some(callers) = written.cut() else {
-            // Whatever it had is gone, or is about to go.
-            self.cut.remove(&thread);
-            self.note_start(walkable, written);
-            return written;
-        };
-        let beyond = self.walk_beyond(walkable, Some(time), &callers);
-        if let Beyond::Known(written) = beyond {
-            return written;
-        }
-        let cut = self.cut.entry(thread).or_default();
-        cut.samples.push(Cut { at, callers });
-        cut.is_due = !matches!(beyond, Beyond::ReadLater);
-        cut.is_endless |= matches!(beyond, Beyond::NoRoot);
-        written
-    }
-
-    /// Walks stacks of a thread on that were copied before the rest was read: a later copy has shown that it holds.
-    fn walk_on_before(&mut self, thread: Thread, order: &mut [Entry], pieces: &[Vec<u8>]) {
-        let samples = self.cut.remove(&thread).unwrap_or_default().samples;
-        for Cut { at, callers } in samples.into_iter().rev() {
-            let record = order[at].record(pieces);
-            let walkable = record.and_then(|(_, record)| self.records.samples.walkable(record));
-            let Some(walkable) = walkable else { return };
-            let Beyond::Known(written) = self.walk_beyond(&walkable, None, &callers) else {
-                return;
-            };
-            order[at].written = written;
-        }
-    }
-
-    /// Takes note of where the stack of a thread begins by now.
-    fn note_start(&mut self, walkable: &Walkable<'_>, written: Written) {
-        let Self { records, spaces, deep_stacks, .. } = self;
-        let thread = walkable.thread;
-        let space = spaces.of(thread.pid).filter(|_| deep_stacks.has(thread));
-        let registers = space.and_then(|space| records.registers(walkable, space));
-        let Some(start) = registers.map(|it| it.stack_pointer()) else { return };
-        match written {
-            Written::Walked { .. } => deep_stacks.update(thread, start, walkable.stack),
-            // There may be more of it, which is not known to go on as what is known.
-            Written::Whole | Written::Cut(_) | Written::InTheNext => {
-                deep_stacks.leave(thread, start)
-            }
-        }
-    }
-
-    /// Walks a stack to its root by what is known beyond its copy, as far as which it was walked. Of a copy without a time it
-    /// is known by now.
-    fn walk_beyond(
-        &mut self,
-        walkable: &Walkable<'_>,
-        time: Option<u64>,
-        found: &Range<usize>,
-    ) -> Beyond<Written> {
-        let Self { records, spaces, code, deep_stacks, callers, fared, .. } = self;
-        let (thread, bytes) = (walkable.thread, walkable.stack);
-        let Some(space) = spaces.of(thread.pid) else { return Beyond::Unknown };
-        let registers = records.registers(walkable, space);
-        let (Some(registers), Some(frames)) = (registers, callers.frames(found)) else {
-            return Beyond::Unknown;
-        };
-        let start = registers.stack_pointer();
-        let walked = WalkedCopy { start, bytes, frames };
-        let beyond = match time {
-            Some(time) => match deep_stacks.known(thread, &walked, time) {
-                Beyond::Known(beyond) => beyond,
-                Beyond::Unknown => return Beyond::Unknown,
-                Beyond::NoRoot => return Beyond::NoRoot,
-                Beyond::ReadLater => return Beyond::ReadLater,
-            },
-            None => match deep_stacks.known_by_now(thread, &walked) {
-                Some(beyond) => beyond,
-                None => return Beyond::Unknown,
-            },
-        };
-        // It may have as many frames as its copy, which is as many as a record has room for.
-        let mut walk = Walk::new(registers, &StackCopy { start, bytes });
-        let from = callers.len();
-        let mut passage = Passage::new(code, space, thread.pid, callers);
-        let end = walk.go(&mut passage, &StackCopy { start, bytes: beyond });
-        let is_root = matches!(end, WalkEnd::Root) && walk.signals() == 0;
-        deep_stacks.note_end(thread, is_root.then(|| walk.registers().stack_pointer()));
-        if !is_root {
-            callers.truncate(from);
-            return Beyond::NoRoot;
-        }
-        fared.cut -= 1;
-        fared.walked += 1;
-        fared.beyond += 1;
-        let (from, to) = (from as u32, callers.len() as u32);
-        Beyond::Known(Written::Walked { from, to, reached: Reached::RootBehind(found.len()) })
-    }
-
-    /// Reads how stacks go on of which this is not known. Samples from before that, which agree with it, wait for the next
-    /// round, as a later one may show that it holds for them: a first round may have taken long, as tables were loaded.
-    /// There is so much room for their copies. False if some wait.
-    fn read_beyond(
-        &mut self,
-        order: &mut [Entry],
-        pieces: &[Vec<u8>],
-        horizon: u64,
-        room: usize,
-    ) -> bool {
-        let (all, mut room) = (room, room);
-        for (thread, CutStacks { samples, is_due, is_endless }) in mem::take(&mut self.cut) {
-            if let Some(latest) = samples.last().filter(|_| is_due) {
-                self.look(thread, latest, order, pieces, |deep, copy| deep.read(thread, copy));
-            }
-            for cut in samples.into_iter().rev().filter(|_| !is_endless) {
-                // Readers sort what stands between every second word of whole rounds, and would go on without it.
-                if order[cut.at].time <= self.told[1] {
-                    break;
-                }
-                let waits = |deep: &mut DeepStacks, copy: &WalkedCopy<'_>| {
-                    deep.may_hold(thread, copy, horizon).then_some(copy.bytes.len())
-                };
-                let size = self.look(thread, &cut, order, pieces, waits).flatten();
-                let Some(left) = size.and_then(|size| room.checked_sub(size)) else { break };
-                room = left;
-                order[cut.at].written = Written::InTheNext;
-                self.fared.cut -= 1;
-                self.fared.held += 1;
-            }
-        }
-        room == all
-    }
-
-    /// Has `then` look at the copy of a sample, with what is known of stacks.
-    fn look<T>(
-        &mut self,
-        thread: Thread,
-        sample: &Cut,
-        order: &[Entry],
-        pieces: &[Vec<u8>],
-        then: impl FnOnce(&mut DeepStacks, &WalkedCopy<'_>) -> T,
-    ) -> Option<T> {
-        let (_, record) = order.get(sample.at)?.record(pieces)?;
-        let walkable = self.records.samples.walkable(record)?;
-        let frames = self.callers.frames(&sample.callers)?;
-        let registers = self.records.registers(&walkable, self.spaces.of(thread.pid)?)?;
-        let (start, bytes) = (registers.stack_pointer(), walkable.stack);
-        Some(then(&mut self.deep_stacks, &WalkedCopy { start, bytes, frames }))
+        (written, cut)
     }
 
     fn write(&mut self, entry: Entry, record: &[u8], out: &mut Vec<u8>) {
@@ -497,7 +320,7 @@ impl Rounds {
         };
         if written.is_none() {
             out.truncate(start);
-            out.extend_from_slice(record);
+            samples.copy(record, out);
         }
     }
 }
@@ -585,6 +408,10 @@ pub(super) mod tests {
         out
     }
 
+    fn add(rounds: &mut Rounds, records: Vec<u8>) {
+        rounds.add(TakenRecords::Copied(records));
+    }
+
     fn ended(rounds: &mut Rounds, horizon: u64) -> Vec<u8> {
         rounds.end(horizon, &[]).0
     }
@@ -599,13 +426,13 @@ pub(super) mod tests {
         let mut rounds = rounds();
         let (early, late) = (sample(root(), 10, &[0; 64], 64), sample(root(), 30, &[0; 64], 64));
         let mapped = begins(20, 0);
-        rounds.add([&late[..], &early].concat());
-        rounds.add(mapped.clone());
+        add(&mut rounds, [&late[..], &early].concat());
+        add(&mut rounds, mapped.clone());
         let out = ended(&mut rounds, 40);
         assert!(out == [&walked(&late)[..], &early, &mapped].concat());
         assert_eq!(rounds.take_fared(), fared(1, 1, 0));
         // In no mapping, so nothing is known of it.
-        rounds.add(sample(BASE - 8, 50, &[0; 64], 64));
+        add(&mut rounds, sample(BASE - 8, 50, &[0; 64], 64));
         assert!(ended(&mut rounds, 60) == sample(BASE - 8, 50, &[0; 16], 16));
         assert_eq!(rounds.take_fared(), fared(0, 1, 0));
     }
@@ -621,9 +448,9 @@ pub(super) mod tests {
         let mut exec = Vec::new();
         write::comm(&mut exec, 7, 7, b"other", trailer().at(25));
         exec[5] |= 1 << 5;
-        rounds.add([&late[..], &early].concat());
+        add(&mut rounds, [&late[..], &early].concat());
         assert!(ended(&mut rounds, 20) == walked(&early));
-        rounds.add(exec.clone());
+        add(&mut rounds, exec.clone());
         let kept = sample(root(), 30, &[0; 16], 16);
         assert!(ended(&mut rounds, 40) == [&kept[..], &exec].concat());
         assert_eq!(rounds.take_fared(), fared(1, 1, 0));
@@ -636,20 +463,20 @@ pub(super) mod tests {
         let in_haste = [&begins(10, 0)[..], &taken].concat();
         assert!(rounds.pass(in_haste.clone()) == in_haste);
         // What is mapped is known all the same.
-        rounds.add(taken.clone());
+        add(&mut rounds, taken.clone());
         assert!(ended(&mut rounds, 40) == walked(&taken));
         assert_eq!(rounds.take_fared(), fared(1, 0, 1));
         // Mappings were lost.
         let mut lost = Vec::new();
         write::lost(&mut lost, 99, 1, trailer().at(50));
         let taken = sample(root(), 60, &[0; 64], 64);
-        rounds.add([&lost[..], &taken].concat());
+        add(&mut rounds, [&lost[..], &taken].concat());
         assert!(ended(&mut rounds, 70) == [&lost[..], &taken].concat());
         // Nor does the file tell of all its code, such as its header.
         let taken = sample(BASE + 16, 72, &[1; 64], 64);
         let kept = sample(BASE + 16, 72, &[1; 16], 16);
         let begun = begins(71, 0);
-        rounds.add([&begun[..], &taken].concat());
+        add(&mut rounds, [&begun[..], &taken].concat());
         assert!(ended(&mut rounds, 73) == [&begun[..], &kept].concat());
         assert_eq!(rounds.take_fared(), fared(0, 2, 0));
         // Nobody knows how code goes on that a process made, unless a jitdump tells.
@@ -675,16 +502,16 @@ pub(super) mod tests {
         let taken = sample(0x1010, 78, &[1; 64], 64);
         let kept = sample(0x1010, 78, &[1; 16], 16);
         let begun = [&begins(74, 0)[..], &anonymous(b"//anon", 0x1000)].concat();
-        rounds.add([&begun[..], &taken].concat());
+        add(&mut rounds, [&begun[..], &taken].concat());
         assert!(ended(&mut rounds, 79) == [&begun[..], &kept].concat());
         let jitdump = anonymous(b"/tmp/jit-7.dump", 0x3000);
-        rounds.add([&jitdump[..], &taken].concat());
+        add(&mut rounds, [&jitdump[..], &taken].concat());
         assert!(ended(&mut rounds, 79) == [&jitdump[..], &taken].concat());
         assert_eq!(rounds.take_fared(), fared(0, 2, 0));
         // Another file has the path by now.
         let mapped = begins(80, 1);
         let taken = sample(root(), 90, &[0; 64], 64);
-        rounds.add([&mapped[..], &taken].concat());
+        add(&mut rounds, [&mapped[..], &taken].concat());
         assert!(ended(&mut rounds, 100) == [&mapped[..], &taken].concat());
         assert_eq!(rounds.take_fared(), fared(0, 1, 0));
     }
