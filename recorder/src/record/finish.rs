@@ -240,7 +240,8 @@ impl Session {
         let mut times = Vec::new();
         write::sample_time(&mut times, first, last);
         features.push((Feature::SAMPLE_TIME, times));
-        let kernel = self.kernel.as_ref().filter(|_| self.embed.contains(&EmbedKind::Kernel));
+        let has_place = self.embed.contains(&EmbedKind::Kernel) && self.part.to.has_section();
+        let kernel = self.kernel.as_ref().filter(|_| has_place);
         let of_kernel = kernel.map(|kernel| self.part.tally.kernel_hits.functions(kernel));
         let section = PerftabSection {
             kernel: of_kernel.unwrap_or_default(),
