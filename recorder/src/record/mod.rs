@@ -56,6 +56,7 @@ mod recording_stream;
 #[allow(unsafe_code)]
 mod ring;
 mod ring_copy;
+mod ring_size;
 mod sample_layouts;
 mod sampled_data;
 mod session;

@@ -18,6 +18,7 @@ use super::host;
 use super::output_options::{OutputArgs, OutputPlan};
 use super::packer::PackingLevel;
 use super::probed_files::ProbedFiles;
+use super::ring_size::{RING_MAX, RingOrigin, RingSize};
 use super::sampled_data::{DataArgs, SampledData};
 use super::target::{Target, TargetArgs};
 use super::tasks::{DescribedMappings, NamespaceRecords};
@@ -27,19 +28,6 @@ use crate::perfconfig::{PerfConfig, RecordBuildIds};
 /// Samples per second unless `-F` or `-c` says otherwise. perf's default is 4000; a quarter of it
 /// costs a quarter, and an odd number does not keep step with timers of 1000 Hz.
 const DEFAULT_FREQUENCY: u64 = 999;
-/// Smallest default of a CPU's ring, and perf's only one: what `perf_event_mlock_kb` allows anybody.
-const RING_MIN: usize = 512 << 10;
-/// Largest default where machines have hundreds of CPUs, and where they have a few. Half a second of samples with copies of
-/// stacks has 32 MB: with rings of 8, a third and more was lost while 200 threads kept the recorder waiting.
-const RING_MAX: usize = 8 << 20;
-const RING_MAX_OF_FEW: usize = 32 << 20;
-/// So much in all where rings are larger.
-const RINGS_OF_FEW: usize = 256 << 20;
-/// A ring should hold half a second of samples, so that nothing is lost while we wait for a CPU.
-const RINGS_PER_SECOND: u64 = 2;
-/// Bytes of a sample with a call chain of usual depth, and without one.
-const CHAIN_SAMPLE: u64 = 400;
-const PLAIN_SAMPLE: u64 = 48;
 
 /// Which samples are taken, and how.
 #[derive(Clone, Debug, Default, Args)]
@@ -201,14 +189,6 @@ impl CallChains {
         }
     }
 
-    /// Bytes of a sample in a ring, more or less.
-    pub fn sample_size(self) -> u64 {
-        match (self, self.copy()) {
-            (Self::None, _) => PLAIN_SAMPLE,
-            (_, copy) => CHAIN_SAMPLE + copy.map_or(0, |StackCopy(size)| size.into()),
-        }
-    }
-
     /// How much of a stack is copied, if any.
     pub fn copy(self) -> Option<StackCopy> {
         match self {
@@ -236,7 +216,7 @@ impl StackCopy {
     /// perf's.
     pub const DEFAULT: Self = Self(8192);
     /// A record has at most 64 KiB; the kernel takes what is left of that.
-    const MOST: u32 = 65_528;
+    pub const MOST: u32 = 65_528;
 
     /// Of stacks that are walked at once, so copies do not stay. The rings of others than root hold few that are larger.
     pub fn to_walk() -> Self {
@@ -295,24 +275,6 @@ pub enum OffCpu {
     LeftOut,
     /// Each context switch is, too.
     Recorded,
-}
-
-/// How large each ring is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RingSize {
-    /// A power of two of pages.
-    pub bytes: usize,
-    /// Whether it may shrink to what is permitted.
-    pub origin: RingOrigin,
-}
-
-/// Where the ring's size comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RingOrigin {
-    /// The user gave it: fail if it cannot be had.
-    Given,
-    /// Our default: take less if less is permitted.
-    Default,
 }
 
 /// Where build-ids are written besides the mappings.
@@ -501,13 +463,7 @@ impl Plan {
             },
             off_cpu: OffCpu::LeftOut,
             namespaces: NamespaceRecords::LeftOut,
-            ring: match sampling.mmap_pages.as_deref() {
-                Some(text) => RingSize { bytes: ring_size(text)?, origin: RingOrigin::Given },
-                None => RingSize {
-                    bytes: default_ring(rate, chains, online_cpus.len()),
-                    origin: RingOrigin::Default,
-                },
-            },
+            ring: RingSize::of(sampling.mmap_pages.as_deref(), rate, chains, online_cpus.len())?,
             build_ids: BuildIdTable::LeftOut,
             embed: Vec::new(),
             output: OutputPlan::Stream,
@@ -579,34 +535,6 @@ fn rate(args: &SamplingArgs, events: &[EventSpec], notices: &mut Vec<String>) ->
     }
 }
 
-fn default_ring(rate: Rate, chains: CallChains, cpus: usize) -> usize {
-    let bytes = match rate {
-        Rate::Period(_) => 0,
-        Rate::Frequency(hz) => hz.saturating_mul(chains.sample_size()),
-    };
-    let most = (RINGS_OF_FEW / cpus.max(1)).clamp(RING_MAX, RING_MAX_OF_FEW);
-    let bytes = usize::try_from(bytes / RINGS_PER_SECOND).unwrap_or(most);
-    let bytes = bytes.clamp(RING_MIN, most).next_power_of_two().min(1 << most.ilog2());
-    bytes.max(rustix::param::page_size())
-}
-
-/// A number of pages, or of bytes with a unit; rounded up to a power of two of pages, as perf does.
-fn ring_size(text: &str) -> Result<usize> {
-    let page = rustix::param::page_size();
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" => Some(page),
-        "B" => Some(1),
-        "K" => Some(1 << 10),
-        "M" => Some(1 << 20),
-        "G" => Some(1 << 30),
-        _ => None,
-    };
-    let bytes = unit.and_then(|unit| digits.parse::<usize>().ok()?.checked_mul(unit));
-    let bytes = bytes.and_then(|bytes| bytes.max(page).checked_next_power_of_two());
-    bytes.with_context(|| format!("-m {text}: give pages, or bytes with B, K, M or G"))
-}
-
 /// Seconds, or a number with ms, s, m or h; fractions too.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -656,38 +584,12 @@ mod tests {
     }
 
     #[test]
-    fn the_default_ring_grows_with_the_rate() {
-        let ring = |hz| default_ring(Rate::Frequency(hz), CallChains::FramePointers(None), 64);
-        assert_eq!(ring(999), 512 << 10);
-        assert_eq!(ring(19_999), 4 << 20);
-        assert_eq!(ring(u64::MAX), RING_MAX);
-        let copies = CallChains::Copied(StackCopy::DEFAULT);
-        assert_eq!(default_ring(Rate::Frequency(999), copies, 64), 8 << 20);
-        // Where there are few CPUs, half a second of the largest copies has room.
-        let copies = CallChains::Copied(StackCopy(StackCopy::MOST));
-        let [few, some, odd, many] =
-            [2, 16, 12, 64].map(|cpus| default_ring(Rate::Frequency(999), copies, cpus));
-        assert_eq!([few, some, odd, many], [32 << 20, 16 << 20, 16 << 20, 8 << 20]);
-    }
-
-    #[test]
     fn sizes_of_copies_are_words_and_fit_into_a_record() {
         let sizes =
             ["1", "8192", "8193", "65528"].map(|text| StackCopy::parse("dwarf", text).unwrap().0);
         assert_eq!(sizes, [8, 8192, 8200, 65_528]);
         for bad in ["", "0", "-8", "65529", "4294967295", "8k"] {
             assert!(StackCopy::parse("dwarf", bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn ring_sizes_are_powers_of_two_of_pages() {
-        let page = rustix::param::page_size();
-        assert_eq!(ring_size("3").unwrap(), 4 * page);
-        assert_eq!(ring_size("1B").unwrap(), page);
-        assert_eq!(ring_size("2M").unwrap(), 2 << 20);
-        for bad in ["", "M", "1T", "-1", "18446744073709551615G"] {
-            assert!(ring_size(bad).is_err(), "{bad}");
         }
     }
 }
