@@ -592,7 +592,7 @@ impl Session {
 
     pub(super) fn empty_rings(&mut self, lending: Lending) {
         for index in 0..self.counters.rings.len() {
-            if lending == Lending::Allowed && self.lends(index) {
+            if lending == Lending::Allowed && self.try_lend(index) {
                 continue;
             }
             let start = self.buffer.len();

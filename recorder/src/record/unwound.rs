@@ -47,7 +47,7 @@ impl Session {
     /// Has stacks walked where the kernel has copied them, if the ring has room for what comes meanwhile. False if its records
     /// have to be copied once more. (At 499 Hz that took a seventh of all processor time.) While anything is lent, the kernel
     /// gets no space back.
-    pub(super) fn lends(&mut self, index: usize) -> bool {
+    pub(super) fn try_lend(&mut self, index: usize) -> bool {
         let is_of_samples = self.counters.sideband_id(index).is_none();
         let ring = &mut self.counters.rings[index];
         let may_lend =

@@ -215,7 +215,7 @@ impl Unwinder {
         }
     }
 
-    /// Samples begin, and nobody knows yet whether some have such stacks.
+    /// Samples begin, and nobody knows yet whether some have such stacks, nor which tables they need.
     pub fn expect_deep_stacks(&mut self) {
         (self.may_be_deep, self.unsettled) = (Instant::now(), Instant::now());
     }
@@ -264,11 +264,13 @@ impl Unwinder {
 
     /// Brings whole records of a round that may be in their ring.
     pub fn push_taken(&mut self, records: TakenRecords) {
+        self.take_what_has_come();
         self.count(&records);
         self.waiting += records.copied();
         self.round.push(records);
     }
 
+    /// Takes note of how much was brought, and of the time of the latest.
     fn count(&mut self, records: &[u8]) {
         let mut left = records;
         while let Some((header, record, rest)) = RecordHeader::split(left, ByteOrder::NATIVE) {
