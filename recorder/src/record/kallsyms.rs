@@ -2,29 +2,80 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::path::Path;
 
-use memchr::memchr;
+use memchr::{memchr, memmem, memrchr};
 use perftab_perfdata::format::perftab_section::KernelSymbol;
 
 const PAGE: u64 = 4096;
 /// The kernel's own symbols begin before this: what is listed before are places within the data of a CPU.
 const MOST_OF_START: usize = 256 << 10;
-/// Read at once at most, and no line is longer. The kernel gives a page at a time.
-const READ_SIZE: usize = 16 << 10;
+/// Digits of an address.
+const DIGITS: usize = 16;
 
-/// /proc/kallsyms, `ADDRESS TYPE NAME[\t[MODULE]]` a line, ordered by address.
+/// /proc/kallsyms, `ADDRESS TYPE NAME[\t[MODULE]]` a line. The kernel's own come first, ordered by address; then those of
+/// modules, of tracing and of BPF programs.
+///
+/// Of 100,000 lines a recording needs some hundred. So the kernel's own are searched as they are listed: to read each line
+/// took as long as all else that a short recording takes outside of the kernel.
 #[derive(Default)]
 pub struct Kallsyms {
-    /// `NAME[\t[MODULE]]`, a line each.
-    names: Vec<u8>,
-    /// Address and where its line begins in `names`. Several with one address stay as listed.
-    symbols: Vec<(u64, u32)>,
-    /// Where `_text` is, or else `_stext`.
-    start: Option<u64>,
+    /// Whole lines.
+    lines: Vec<u8>,
+    /// Where those of the kernel itself end.
+    own_end: usize,
+    /// Address of each of the others, and where its line begins. Several with one address stay as listed.
+    others: Vec<(u64, usize)>,
+    /// Where the kernel's own symbols are.
+    place: Place,
     /// Where the kernel's own code is; `None` for modules, or if addresses are hidden.
     pub text: Option<KernelText>,
+}
+
+/// Where the kernel's own symbols are, which a copy lists where they were. Both 0 if they are where they are listed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// Where the kernel begins.
+    start: u64,
+    /// Where it began as they were listed.
+    listed_start: u64,
+}
+
+impl Place {
+    /// Places within the data of a CPU are listed before the kernel, and stay.
+    fn of_listed(self, address: u64) -> u64 {
+        match address.checked_sub(self.listed_start) {
+            Some(offset) => self.start.wrapping_add(offset),
+            None => address,
+        }
+    }
+
+    /// Where one at the address, or the last before it, is listed.
+    fn listed_at(self, address: u64) -> u64 {
+        match address.checked_sub(self.start) {
+            Some(offset) => self.listed_start.saturating_add(offset),
+            None => address.min(self.listed_start.saturating_sub(1)),
+        }
+    }
+}
+
+/// A line that may be of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Symbol<'a> {
+    address: u64,
+    /// `NAME[\t[MODULE]]`.
+    name: &'a [u8],
+}
+
+impl<'a> Symbol<'a> {
+    fn parts(self) -> Option<(&'a str, Option<&'a str>)> {
+        let name = std::str::from_utf8(self.name).ok()?;
+        Some(match name.split_once('\t') {
+            Some((name, module)) => (name, Some(module.trim_matches(['[', ']']))),
+            None => (name, None),
+        })
+    }
 }
 
 /// The kernel's own code.
@@ -64,32 +115,26 @@ impl Kallsyms {
     /// Those of a copy of the kernel that runs: a copy may be of another boot, when the kernel lay elsewhere (KASLR). `None` if
     /// the copy does not list what /proc/kallsyms, at `path`, begins with.
     pub fn moved(copy: Vec<u8>, path: &Path) -> Option<Self> {
-        let running = Self::parse(&start_of(path)?);
-        let mut copy = Self::parse(&copy);
-        let (kernel, was) = (running.start()?, copy.start()?);
-        let moved = |address| match address >= was {
-            true => kernel.wrapping_add(address - was),
-            // Places within the data of a CPU come before the kernel, and stay.
-            false => address,
-        };
-        for (address, _) in &mut copy.symbols {
-            *address = moved(*address);
-        }
+        let running = Self::of(start_of(path)?);
+        let mut copy = Self::of(copy);
+        let (start, listed_start) = (running.start()?, copy.start()?);
+        copy.place = Place { start, listed_start };
         copy.text = copy.text.map(|text| KernelText {
-            start: moved(text.start),
-            end: moved(text.end),
+            start: copy.place.of_listed(text.start),
+            end: copy.place.of_listed(text.end),
             ..text
         });
-        let is_listed = |(at, other): (&(u64, u32), &(u64, u32))| {
-            at.0 == other.0 && running.name(at.1) == copy.name(other.1)
+        let is_of_running = {
+            let mut listed = copy.own_from(0);
+            running.own_from(0).all(|symbol| listed.next() == Some(symbol))
         };
-        let is_long = running.symbols.len() <= copy.symbols.len();
-        (is_long && running.symbols.iter().zip(&copy.symbols).all(is_listed)).then_some(copy)
+        is_of_running.then_some(copy)
     }
 
-    /// Where the kernel begins; `None` if that is hidden.
+    /// Where the kernel begins, as listed; `None` if that is hidden.
     fn start(&self) -> Option<u64> {
-        self.start.filter(|start| *start > 0)
+        let start = self.own_named("_text").or_else(|| self.own_named("_stext"));
+        start.filter(|start| *start > 0)
     }
 
     /// Reads those of modules, by module.
@@ -104,57 +149,114 @@ impl Kallsyms {
             }
         }
         let parsed = |(module, lines): (&[u8], Vec<u8>)| {
-            (String::from_utf8_lossy(module).into_owned(), Self::parse(&lines))
+            (String::from_utf8_lossy(module).into_owned(), Self::of(lines))
         };
         lines.into_iter().map(parsed).collect()
     }
 
-    /// Reads all that can be read, line by line: more memory, for the whole text, would have to be cleared by the kernel.
+    /// Reads all that can be read.
     pub fn read(path: &Path) -> Self {
-        let mut listed = Listed::default();
-        let Ok(mut file) = File::open(path) else { return listed.in_order() };
-        let (mut text, mut filled) = (vec![0; READ_SIZE], 0);
-        loop {
-            filled += match file.read(&mut text[filled..]) {
-                Ok(length @ 1..) => length,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Ok(_) | Err(_) => break,
-            };
-            let left = listed.add(&text[..filled]).len();
-            text.copy_within(filled - left..filled, 0);
-            filled = left;
-        }
-        listed.in_order()
+        Self::of(fs::read(path).unwrap_or_default())
     }
 
     /// Of such a text.
-    pub fn parse(text: &[u8]) -> Self {
-        let mut listed = Listed::default();
-        listed.add(text);
-        listed.in_order()
+    fn of(mut lines: Vec<u8>) -> Self {
+        lines.truncate(memrchr(b'\n', &lines).map_or(0, |end| end + 1));
+        let own_end = memchr(b'\t', &lines).map_or(lines.len(), |tab| line_start(&lines, tab));
+        let mut others = Vec::new();
+        let mut at = own_end;
+        while let Some(length) = memchr(b'\n', &lines[at..]) {
+            others.extend(symbol(&lines[at..at + length]).map(|it| (it.address, at)));
+            at += length + 1;
+        }
+        // The order of equals must stay.
+        others.sort_by_key(|(address, _)| *address);
+        let mut read = Self { lines, own_end, others, ..Self::default() };
+        read.text = read.own_text();
+        read
+    }
+
+    fn own_text(&self) -> Option<KernelText> {
+        let of = |reference| Some((reference, self.own_named(reference)?));
+        let (reference, start) = of("_text").or_else(|| of("_stext"))?;
+        let end = self.own_named("_etext")?;
+        // Zeros: hidden by kptr_restrict.
+        (start > 0 && end > start).then_some(KernelText { reference, start, end })
+    }
+
+    /// Where a symbol of the kernel itself is listed.
+    fn own_named(&self, name: &str) -> Option<u64> {
+        let own = &self.lines[..self.own_end];
+        let found = memmem::find(own, format!(" {name}\n").as_bytes())?;
+        Some(symbol(&own[line_start(own, found)..found + 1 + name.len()])?.address)
     }
 
     /// The function with code at the address.
     pub fn function_at(&self, address: u64) -> Option<KernelFunction<'_>> {
-        let after = self.symbols.partition_point(|(start, _)| *start <= address);
-        let &(start, name_at) = self.symbols.get(after.checked_sub(1)?)?;
-        let (name, module) = self.name(name_at)?;
-        let end = match self.symbols.get(after) {
-            Some(&(next, next_at)) if self.name(next_at).is_some_and(|(_, m)| m == module) => next,
+        let split = self.own_after(self.place.listed_at(address));
+        let other = self.others.partition_point(|(start, _)| *start <= address);
+        let before = [self.own_before(split), other.checked_sub(1).and_then(|at| self.other(at))];
+        // What is listed last has the name, where several begin.
+        let found = before.into_iter().flatten().max_by_key(|symbol| symbol.address)?;
+        let after = [self.own_from(split).next(), self.other(other)];
+        let next = after.into_iter().flatten().min_by_key(|symbol| symbol.address);
+        let (start, (name, module)) = (found.address, found.parts()?);
+        let end = match next {
+            Some(next) if next.parts().is_some_and(|(_, of)| of == module) => next.address,
             // The last one of its image: up to the end of its page and the next, as perf has it.
-            Some(&(next, _)) => next.min(page_end(start)),
+            Some(next) => next.address.min(page_end(start)),
             None => page_end(start),
         };
         (address < end).then_some(KernelFunction { address: start, end, name, module })
     }
 
-    fn name(&self, at: u32) -> Option<(&str, Option<&str>)> {
-        let line = self.names.get(at as usize..)?.split(|byte| *byte == b'\n').next()?;
-        let text = std::str::from_utf8(line).ok()?;
-        Some(match text.split_once('\t') {
-            Some((name, module)) => (name, Some(module.trim_matches(['[', ']']))),
-            None => (text, None),
-        })
+    fn other(&self, index: usize) -> Option<Symbol<'_>> {
+        let line = &self.lines[self.others.get(index)?.1..];
+        symbol(&line[..memchr(b'\n', line)?])
+    }
+
+    /// Where the first line of the kernel's own is that is listed behind the address.
+    fn own_after(&self, listed: u64) -> usize {
+        let own = &self.lines[..self.own_end];
+        let digits = format!("{listed:0DIGITS$x}");
+        let (mut from, mut to) = (0, own.len());
+        while from < to {
+            let middle = from + (to - from) / 2;
+            let start = from + line_start(&own[from..], middle - from);
+            let end = memchr(b'\n', &own[middle..to]).map_or(to, |length| middle + length + 1);
+            match own[start..end].get(..DIGITS) {
+                Some(address) if address > digits.as_bytes() => to = start,
+                _ => from = end,
+            }
+        }
+        from
+    }
+
+    /// The last of the kernel's own in the lines before this one.
+    fn own_before(&self, mut line: usize) -> Option<Symbol<'_>> {
+        while let Some(end) = line.checked_sub(1) {
+            line = line_start(&self.lines, end);
+            let before = symbol(&self.lines[line..end]);
+            if before.is_some() {
+                return before.map(|it| self.placed(it));
+            }
+        }
+        None
+    }
+
+    /// The kernel's own from this line on.
+    fn own_from(&self, line: usize) -> impl Iterator<Item = Symbol<'_>> {
+        let mut left = &self.lines[line..self.own_end];
+        let lines = std::iter::from_fn(move || {
+            let (line, rest) = left.split_at_checked(memchr(b'\n', left)? + 1)?;
+            left = rest;
+            line.split_last()
+        });
+        lines.filter_map(|(_, line)| symbol(line)).map(|it| self.placed(it))
+    }
+
+    fn placed<'a>(&self, listed: Symbol<'a>) -> Symbol<'a> {
+        Symbol { address: self.place.of_listed(listed.address), ..listed }
     }
 }
 
@@ -188,67 +290,19 @@ fn page_end(start: u64) -> u64 {
     start.checked_next_multiple_of(PAGE).and_then(|end| end.checked_add(PAGE)).unwrap_or(u64::MAX)
 }
 
-/// What lines say, as they come.
-#[derive(Default)]
-struct Listed {
-    names: Vec<u8>,
-    symbols: Vec<(u64, u32)>,
-    text: Option<u64>,
-    stext: Option<u64>,
-    etext: Option<u64>,
+/// Where the line begins that this byte is in.
+fn line_start(text: &[u8], at: usize) -> usize {
+    memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1)
 }
 
-impl Listed {
-    /// Takes whole lines; gives back what is left.
-    fn add<'a>(&mut self, mut text: &'a [u8]) -> &'a [u8] {
-        while let Some(end) = memchr(b'\n', text) {
-            let (line, rest) = text.split_at(end + 1);
-            if let (Some((address, name)), Ok(at)) = (symbol(line), self.names.len().try_into()) {
-                match name {
-                    b"_text\n" => self.text = Some(address),
-                    b"_stext\n" => self.stext = Some(address),
-                    b"_etext\n" => self.etext = Some(address),
-                    _ => {}
-                }
-                self.symbols.push((address, at));
-                self.names.extend_from_slice(name);
-            }
-            text = rest;
-        }
-        text
-    }
-
-    fn in_order(self) -> Kallsyms {
-        let Self { names, mut symbols, text, stext, etext } = self;
-        // Those of modules follow the kernel's own; the order of equals must stay.
-        symbols.sort_by_key(|(address, _)| *address);
-        let start = text.map(|at| ("_text", at)).or(stext.map(|at| ("_stext", at)));
-        let place = start.map(|(_, address)| address);
-        let text = start.zip(etext).and_then(|((reference, start), end)| {
-            // Zeros: hidden by kptr_restrict.
-            (start > 0 && end > start).then_some(KernelText { reference, start, end })
-        });
-        Kallsyms { names, symbols, start: place, text }
-    }
-}
-
-/// Address and `NAME[\t[MODULE]]\n`, if the line is of a kind that perf shows too: code, data, weak.
-fn symbol(line: &[u8]) -> Option<(u64, &[u8])> {
-    let (digits, rest) = line.split_first_chunk()?;
+/// What a line says, if it is of a kind that perf shows too: code, data, weak.
+fn symbol(line: &[u8]) -> Option<Symbol<'_>> {
+    let (digits, rest) = line.split_first_chunk::<DIGITS>()?;
     let [b' ', kind, b' ', name @ ..] = rest else { return None };
     // Names with a dollar mark kinds of data on ARM.
     if !matches!(kind.to_ascii_uppercase(), b'T' | b'W' | b'D' | b'B') || *name.first()? == b'$' {
         return None;
     }
-    Some((address(digits)?, name))
-}
-
-/// Without a branch for each digit: digits and letters alternate, so a processor guesses wrong half of the time, which took
-/// a third of what it takes to read all lines.
-fn address(digits: &[u8; 16]) -> Option<u64> {
-    let are_digits = digits.iter().fold(true, |all, digit| all & digit.is_ascii_hexdigit());
-    // The lower four bits of a letter count from one.
-    let value = |digit: u8| u64::from((digit & 0xf) + 9 * (digit >> 6));
-    let number = digits.iter().fold(0, |number, &digit| number << 4 | value(digit));
-    are_digits.then_some(number)
+    let digits = std::str::from_utf8(digits).ok()?;
+    Some(Symbol { address: u64::from_str_radix(digits, 16).ok()?, name })
 }
