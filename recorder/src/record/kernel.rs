@@ -64,16 +64,14 @@ impl RunningKernel {
     }
 
     /// Looks up the functions that contain these addresses: of all images that had code there while it was recorded.
-    pub fn look_up(&self, mut addresses: Vec<u64>, functions: &mut KernelFunctions) {
+    pub fn look_up(&self, addresses: Vec<u64>, functions: &mut KernelFunctions) {
         let of_start: HashMap<&str, BuildId> = self.modules.ids_of_start().collect();
-        // Most functions are hit at many addresses, and found once.
-        addresses.sort_unstable();
-        let mut found = 0..0;
         for address in addresses {
-            if !found.contains(&address)
+            // Most functions are hit at many addresses, and found once.
+            if !functions.has_of_start(address)
                 && let Some(function) = self.symbols.function_at(address)
             {
-                found = function.address..function.end;
+                functions.of_start.insert(function.address, function.end);
                 let id = match function.module {
                     Some(module) => of_start.get(module).copied(),
                     None => self.build_id,
@@ -92,11 +90,20 @@ impl RunningKernel {
 /// Functions of the kernel and of its modules, by image. Images without a build-id could not be told from another build
 /// and are left out.
 #[derive(Debug, Default)]
-pub struct KernelFunctions(BTreeMap<(String, BuildId), BTreeMap<u64, KernelSymbol>>);
+pub struct KernelFunctions {
+    images: BTreeMap<(String, BuildId), BTreeMap<u64, KernelSymbol>>,
+    /// Where functions that were there at the start begin and end.
+    of_start: BTreeMap<u64, u64>,
+}
 
 impl KernelFunctions {
+    fn has_of_start(&self, address: u64) -> bool {
+        let before = self.of_start.range(..=address).next_back();
+        before.is_some_and(|(_, &end)| address < end)
+    }
+
     fn add(&mut self, image: &str, build_id: BuildId, function: &KernelFunction<'_>) {
-        let image = self.0.entry((image.to_owned(), build_id)).or_default();
+        let image = self.images.entry((image.to_owned(), build_id)).or_default();
         image.entry(function.address).or_insert_with(|| function.symbol());
     }
 
@@ -105,7 +112,7 @@ impl KernelFunctions {
         let image_of = |name: &str| {
             if name == KERNEL_NAME { KernelImage::Kernel } else { KernelImage::Module }
         };
-        let symbols = self.0.iter().map(|((name, build_id), symbols)| KernelSymbols {
+        let symbols = self.images.iter().map(|((name, build_id), symbols)| KernelSymbols {
             image: image_of(name),
             build_id: *build_id,
             symbols: symbols.values().cloned().collect(),
