@@ -52,12 +52,17 @@ impl Library {
         Self { index, index_address, shift, code, bytes }
     }
 
-    /// With another index: rows of its code.
-    fn rows(&self, change: impl FnOnce(&mut [u8])) -> Vec<Option<Row>> {
+    /// With another index.
+    fn rules(&self, change: impl FnOnce(&mut [u8])) -> FileRules {
         let mut bytes = self.bytes.clone();
         change(&mut bytes[self.index.clone()]);
         let image = Image::open("it", Box::new(SliceSource::new(bytes))).expect("an image");
-        let rules = FileRules::of_mapped(&image).expect("rules");
+        FileRules::of_mapped(&image).expect("rules")
+    }
+
+    /// With another index: rows of its code.
+    fn rows(&self, change: impl FnOnce(&mut [u8])) -> Vec<Option<Row>> {
+        let rules = self.rules(change);
         let mut memory = RowMemory::default();
         self.addresses().map(|address| rules.row(address, &mut memory)).collect()
     }
@@ -90,4 +95,28 @@ fn an_index_says_what_the_section_says_as_far_as_it_goes() {
         is_missing |= half != listed;
     }
     assert!(is_missing, "nobody reads the index");
+}
+
+#[test]
+fn a_row_holds_for_a_range_and_all_in_it_says_so() {
+    let library = Library::mapped();
+    let without_index = |index: &mut [u8]| index[0] = 0;
+    for rules in [library.rules(|_| ()), library.rules(without_index)] {
+        let mut memory = RowMemory::default();
+        let (mut address, mut ranges) = (library.code.start, 0);
+        while address < library.code.end {
+            let Some((row, holds)) = rules.row_of_range(address, &mut memory) else {
+                address += 1;
+                continue;
+            };
+            // The code before was of another, or of none.
+            assert_eq!(holds.start, address);
+            for other in [address + (holds.end - address) / 2, holds.end - 1] {
+                let found = rules.row_of_range(other, &mut memory);
+                assert!(found == Some((row.clone(), holds.clone())), "{address:x}, {other:x}");
+            }
+            (address, ranges) = (holds.end, ranges + 1);
+        }
+        assert!(ranges > 1_000);
+    }
 }

@@ -52,6 +52,6 @@ impl MadeCodeRules {
             let ranges = CodeRanges::of_ranges(vec![(code.start, code.end)]);
             Table::new(rules.to_vec(), form, ranges, Budget::of_file(rules.len() as u64))
         });
-        table.row(offset, &mut memory.0)
+        table.row(offset, &mut memory.0).map(|(row, _)| row)
     }
 }

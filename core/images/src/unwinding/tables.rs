@@ -1,5 +1,6 @@
 //! The tables of files, and the row for an address.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use gimli::{
@@ -138,6 +139,12 @@ macro_rules! with_section {
     }};
 }
 
+impl Function {
+    fn before(self, next: Option<u64>) -> Self {
+        Self { end: next.map_or(self.end, |next| self.end.min(next)), ..self }
+    }
+}
+
 impl Form {
     fn of(elf: &Elf, section: &Section) -> Self {
         let text = elf.sections.iter().find(|section| section.name == ".text");
@@ -268,12 +275,13 @@ impl Table {
         })
     }
 
-    /// The last function to begin at an address or before.
+    /// The last function to begin at an address or before. It ends where the next one begins, if not before.
     fn function_up_to(&self, address: u64) -> Option<Function> {
         self.indexed(address).or_else(|| {
             let functions = self.functions();
             let next = functions.partition_point(|function| function.start <= address);
-            functions.get(next.checked_sub(1)?).copied()
+            let function = functions.get(next.checked_sub(1)?)?;
+            Some(function.before(functions.get(next).map(|next| next.start)))
         })
     }
 
@@ -301,7 +309,9 @@ impl Table {
             &self.budget,
             offset
         ))?;
-        (function.start == number(*start) && self.holds(&function)).then_some(function)
+        let next = entries.get(next).map(|[start, _]| number(*start));
+        let is_true = function.start == number(*start) && self.holds(&function);
+        is_true.then_some(function.before(next))
     }
 
     /// Whether there can be a function. Code that the linker left out begins at 0 or 1.
@@ -318,16 +328,17 @@ impl Table {
         self.function_up_to(address.checked_sub(1)?).map(|function| function.end)
     }
 
-    pub fn row(&self, address: u64, memory: &mut UnwindContext<usize>) -> Option<Row> {
+    /// The row for an address, and for which others it is the row too.
+    pub fn row(
+        &self,
+        address: u64,
+        memory: &mut UnwindContext<usize>,
+    ) -> Option<(Row, Range<u64>)> {
         // An entry has to be read before it is known how long that takes. So none is once there is too little left.
         self.budget.work(1).ok()?;
         let function = self.function_up_to(address).filter(|function| address < function.end)?;
         with_section!(&self.form, &self.bytes, |section| row_of(
-            section,
-            self,
-            function.offset,
-            address,
-            memory
+            section, self, function, address, memory
         ))
     }
 }
@@ -347,13 +358,14 @@ fn function_at<'b, S: UnwindSection<Bytes<'b>>>(
 fn row_of<'b, S: UnwindSection<Bytes<'b>>>(
     section: &S,
     table: &Table,
-    offset: usize,
+    function: Function,
     address: u64,
     memory: &mut UnwindContext<usize>,
-) -> Option<Row> {
+) -> Option<(Row, Range<u64>)> {
     let bases = &table.form.bases();
-    let entry: FrameDescriptionEntry<Bytes<'b>> =
-        section.fde_from_offset(bases, S::Offset::from(offset), S::cie_from_offset).ok()?;
+    let entry: FrameDescriptionEntry<Bytes<'b>> = section
+        .fde_from_offset(bases, S::Offset::from(function.offset), S::cie_from_offset)
+        .ok()?;
     let common = entry.cie();
     table.budget.work((entry.entry_len() + common.entry_len()) as u64).ok()?;
     let returns = common.return_address_register().0;
@@ -364,7 +376,9 @@ fn row_of<'b, S: UnwindSection<Bytes<'b>>>(
     let mut reached = 0;
     while let Some(row) = rows.next_row().ok()? {
         if row.contains(address) {
-            return Row::new(machine, section, row, reached, returns, left);
+            let holds =
+                row.start_address().max(function.start)..row.end_address().min(function.end);
+            return Some((Row::new(machine, section, row, reached, returns, left)?, holds));
         }
         reached = match row.cfa() {
             CfaRule::RegisterAndOffset { register, offset } if register.0 == stack_pointer => {
@@ -439,13 +453,31 @@ impl FileRules {
 
     /// How the caller is found of the code at an address, as frames have it; `None` if nothing says.
     pub fn row(&self, address: u64, memory: &mut RowMemory) -> Option<Row> {
-        let address = self.place.svma(address)?.0;
-        let mut tables = self.sections.tables.iter();
-        let row = tables.find_map(|table| table.row(address, &mut memory.0));
-        // glibc's loader says nothing of where it begins, and nothing has called that.
-        let is_entry =
-            self.entry != 0 && (self.entry..self.entry.saturating_add(ENTRY)).contains(&address);
-        row.or_else(|| is_entry.then(Row::of_first))
+        self.row_of_range(address, memory).map(|(row, _)| row)
+    }
+
+    /// The same, and for which addresses around it that is the row.
+    pub fn row_of_range(&self, address: u64, memory: &mut RowMemory) -> Option<(Row, Range<u64>)> {
+        let svma = self.place.svma(address)?.0;
+        let mut tables = self.sections.tables.iter().enumerate();
+        let found = tables.find_map(|(nth, table)| Some((nth, table.row(svma, &mut memory.0)?)));
+        let only_this = address..address.saturating_add(1);
+        let Some((nth, (row, svmas))) = found else {
+            // glibc's loader says nothing of where it begins, and nothing has called that.
+            let is_entry =
+                self.entry != 0 && (self.entry..self.entry.saturating_add(ENTRY)).contains(&svma);
+            return is_entry.then(|| (Row::of_first(), only_this));
+        };
+        // What is around it in memory is so in the file, within a segment. Of the second table, the first may say
+        // something of others.
+        let at = |other: u64| address.wrapping_add(other.wrapping_sub(svma));
+        let [first, last] = [svmas.start, svmas.end - 1];
+        let is_there = |it| self.place.svma(at(it)).is_some_and(|found| found.0 == it);
+        let holds = match nth == 0 && is_there(first) && is_there(last) {
+            true => at(first)..at(last).saturating_add(1),
+            false => only_this,
+        };
+        Some((row, holds))
     }
 
     /// Whether a function begins at an address, as frames have it, with nothing but padding before it. What the tables
