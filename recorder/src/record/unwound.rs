@@ -21,7 +21,7 @@ pub enum RingsHold {
 /// Whether records may stay in their rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lending {
-    /// They are brought to the thread that walks at once.
+    /// They are walked at once.
     Allowed,
     /// Nobody knows when they will be.
     Refused,
