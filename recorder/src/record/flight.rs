@@ -17,11 +17,12 @@ use perftab_perfdata::format::write;
 use perftab_perfdata::format::write::SampleIdTrailer;
 
 use super::clock::Clock;
+use super::describe::DESCRIBE_ROUND;
 use super::identify::BUDGET;
 use super::options::Plan;
 use super::part::{Destination, Memory, Part, pieces};
 use super::sample_layouts::SampleLayouts;
-use super::session::{DESCRIBE_ROUND, Session, WRITE_SIZE};
+use super::session::{Session, WRITE_SIZE};
 use super::trigger::{Condition, Trigger};
 use super::unwound::Lending;
 use crate::output::notice;

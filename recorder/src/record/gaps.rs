@@ -9,9 +9,10 @@ use perftab_perfdata::format::record::RecordType;
 use perftab_perfdata::format::write;
 
 use super::clock::Clock;
+use super::describe::DESCRIBE_ROUND;
 use super::options::Plan;
 use super::ring::Fill;
-use super::session::{DESCRIBE_ROUND, Session, is_due_again};
+use super::session::{Session, is_due_again};
 use super::tally;
 use super::tasks::RunningTasks;
 use super::unwound::Lending;

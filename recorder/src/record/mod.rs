@@ -22,6 +22,7 @@ mod command;
 mod container;
 mod control;
 mod counters;
+mod describe;
 mod embed;
 mod event_options;
 pub mod events;

@@ -37,8 +37,7 @@ use super::signals::{Signals, Usr2};
 use super::stack_sample::StackSamples;
 use super::sys;
 use super::tally::Tally;
-use super::target::Target;
-use super::tasks::{self, RunningTasks};
+use super::tasks::RunningTasks;
 use super::unwinding::Unwinder;
 use super::unwound::{Lending, RingsHold};
 use crate::images::kernel_copies::KernelCopies;
@@ -46,12 +45,10 @@ use crate::output::{notice, printable};
 
 /// Records are written at least this often, so that little is lost should we be killed.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// While running processes are described, the rings are emptied this often.
-pub(super) const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
 /// How long rounds of deep stacks may do nothing but empty the rings. Everything that a round does besides took a third of
 /// the main thread's time when it was done each 5 ms.
 const WRITTEN_AT_LEAST: Duration = Duration::from_millis(100);
-const CANNOT_START: &str = "the counters cannot be started";
+pub(super) const CANNOT_START: &str = "the counters cannot be started";
 /// How long the disk is waited for at a time.
 const DISK_PATIENCE: Duration = Duration::from_millis(20);
 /// Written in pieces of about this size, however many rings there are.
@@ -95,15 +92,6 @@ enum Obeyed {
     Stop,
 }
 
-/// Which description of what runs it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Description {
-    /// The first.
-    OfTheBeginning,
-    /// Another, for a file of its own.
-    OnceMore,
-}
-
 /// A recording under way.
 pub struct Session {
     pub(super) counters: Counters,
@@ -119,7 +107,7 @@ pub struct Session {
     /// When the recording began.
     pub(super) clock: Clock,
     /// When the counters were started, or could have been.
-    began: Instant,
+    pub(super) began: Instant,
     /// Read once it is wanted.
     pub(super) machine: OnceCell<Machine>,
     /// perftab's own section of the last checkpoint, and its bytes.
@@ -138,7 +126,7 @@ pub struct Session {
     /// Whether only errors and warnings are printed.
     pub(super) is_quiet: bool,
     /// `None` if nobody watches, or no more.
-    live: Option<LiveLine>,
+    pub(super) live: Option<LiveLine>,
     /// `None` if stacks are left to readers.
     pub(super) unwinder: Option<Unwinder>,
     /// Adds parts of files to what is complete, once there is any of it.
@@ -247,92 +235,12 @@ impl Session {
         })
     }
 
-    /// Starts the counters, unless the command's exec will, and describes the kernel and the
-    /// processes that run already. In this order nothing is missed: what is mapped meanwhile is
-    /// recorded twice, which is harmless, as the description has time 0 and so comes first. Where sampling takes all there is
-    /// of the processors that takes long: whoever ends the recording meanwhile stops the counters.
-    pub fn describe_what_runs(&mut self, plan: &Plan, signals: &Signals) -> Result<()> {
-        let processes = match plan.target {
-            Target::Command => Vec::new(),
-            Target::Cpus(_) | Target::Cgroups { .. } => tasks::all_processes(),
-            Target::Processes(_) | Target::Threads(_) => self.counters.processes.clone(),
-        };
-        if plan.target != Target::Command {
-            self.counters.enable_sideband().context(CANNOT_START)?;
-            if plan.start == Start::AtOnce {
-                self.enable_samples()?;
-            }
-        }
-        self.began = Instant::now();
-        let deadline = self.deadline(plan);
-        let is_over = || {
-            signals.asked_to_end() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
-        };
-        self.describe(processes, Description::OfTheBeginning, is_over);
-        Ok(())
-    }
-
     /// When `--duration` is over.
-    fn deadline(&self, plan: &Plan) -> Option<Instant> {
+    pub(super) fn deadline(&self, plan: &Plan) -> Option<Instant> {
         plan.duration.map(|duration| self.began + duration)
     }
 
-    /// The same for a part that begins while counters run.
-    pub(super) fn describe_once_more(&mut self, plan: &Plan) {
-        let processes = self.running_processes(plan);
-        self.describe(processes, Description::OnceMore, || false);
-    }
-
-    /// Processes of the target, as far as records tell.
-    pub(super) fn running_processes(&self, plan: &Plan) -> Vec<i32> {
-        match plan.target {
-            Target::Cpus(_) | Target::Cgroups { .. } => tasks::all_processes(),
-            Target::Command | Target::Processes(_) | Target::Threads(_) => {
-                self.part.tally.processes().collect()
-            }
-        }
-    }
-
-    fn describe(
-        &mut self,
-        processes: Vec<i32>,
-        description: Description,
-        is_over: impl Fn() -> bool,
-    ) {
-        let mut described = Vec::new();
-        if let Some(kernel) = &self.kernel {
-            kernel.write_mappings(&mut described, self.trailer);
-        }
-        let mut emptied = Instant::now();
-        let mut counts = true;
-        for pid in processes {
-            self.tasks.write_process(pid, &mut described);
-            if emptied.elapsed() >= DESCRIBE_ROUND {
-                self.take_description(&mut described, description);
-                // No FINISHED_ROUND before all is described: readers hold the samples back.
-                self.empty_rings(Lending::Refused);
-                if counts && is_over() {
-                    counts = false;
-                    self.counters.disable();
-                }
-                emptied = Instant::now();
-            }
-        }
-        self.take_description(&mut described, description);
-        self.write_buffer();
-    }
-
-    fn take_description(&mut self, described: &mut Vec<u8>, description: Description) {
-        if let (Some(unwinder), Description::OfTheBeginning) = (&mut self.unwinder, description) {
-            unwinder.know(described);
-        }
-        if let Some(line) = &mut self.live {
-            line.take(described);
-        }
-        self.part.describe(described);
-    }
-
-    fn enable_samples(&mut self) -> Result<()> {
+    pub(super) fn enable_samples(&mut self) -> Result<()> {
         self.counters.enable_samples().context(CANNOT_START)?;
         self.expect_deep_stacks();
         Ok(())
@@ -625,20 +533,5 @@ impl Session {
             line.take(records);
         }
         self.part.take(records);
-    }
-
-    /// After the rings were emptied: describes the modules that came since the last round. If there
-    /// are any, returns the time of the latest record before it looked.
-    fn describe_new_modules(&mut self) -> Option<u64> {
-        let change = self.kernel.as_mut()?.modules.look()?;
-        self.write_buffer();
-        let before = self.latest();
-        if change.is_unclear() {
-            self.empty_rings(Lending::Refused);
-            self.write_buffer();
-        }
-        let (kernel, latest) = (self.kernel.as_ref()?, self.latest());
-        kernel.modules.write_change(&change, latest, &mut self.buffer, self.trailer);
-        Some(before)
     }
 }
