@@ -306,3 +306,86 @@ fn symbol(line: &[u8]) -> Option<Symbol<'_>> {
     let digits = std::str::from_utf8(digits).ok()?;
     Some(Symbol { address: u64::from_str_radix(digits, 16).ok()?, name })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Address, name and module of each that may be a function, in order of address.
+    fn read_line_by_line(text: &str) -> Vec<(u64, &str, Option<&str>)> {
+        let symbols = text.lines().filter_map(|line| {
+            let [address, kind, name] = line.splitn(3, ' ').collect::<Vec<_>>()[..] else {
+                panic!("{line}");
+            };
+            let (name, module) = match name.split_once('\t') {
+                Some((name, module)) => (name, Some(module.trim_matches(['[', ']']))),
+                None => (name, None),
+            };
+            let may_be = "tTwWdDbB".contains(kind) && !name.starts_with('$');
+            may_be.then(|| (u64::from_str_radix(address, 16).expect("an address"), name, module))
+        });
+        let mut symbols: Vec<_> = symbols.collect();
+        symbols.sort_by_key(|symbol| symbol.0);
+        symbols
+    }
+
+    /// All functions are found at their ends and in the middle, and nothing else there; the first line is no symbol's.
+    fn says_what_lines_say(text: &str) {
+        let kallsyms = Kallsyms::of(format!("# about it\n{text}").into_bytes());
+        let symbols = read_line_by_line(text);
+        assert!(symbols.len() > 5);
+        for (at, &(start, name, module)) in symbols.iter().enumerate() {
+            let next = symbols.get(at + 1);
+            // As perf has it of the last symbol: the address rounded up to a page, and a page.
+            let page_after = start.div_ceil(4096) * 4096 + 4096;
+            let end = match next {
+                Some(&(next, _, of)) if of == module => next,
+                Some(&(next, ..)) => next.min(page_after),
+                None => page_after,
+            };
+            // Of several at one address, the last has it.
+            if start < end {
+                for address in [start, start + (end - start) / 2, end - 1] {
+                    let found = kallsyms.function_at(address).expect("a function");
+                    let said = (found.address, found.end, found.name, found.module);
+                    assert_eq!(said, (start, end, name, module), "{address:x}");
+                }
+            }
+            if next.is_none_or(|next| end < next.0) {
+                assert!(kallsyms.function_at(end).is_none(), "{end:x}");
+            }
+        }
+    }
+
+    #[test]
+    fn functions_are_those_of_the_lines_around_wherever_these_stand() {
+        let mut text = String::from("0000000000000000 A of_cpu\n0000000000006000 d also_of_cpu\n");
+        let mut random = 7_u64;
+        let mut kernel = 0xffff_ffff_8100_0000_u64;
+        for at in 0..3000 {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let kind = ["t", "T", "r", "a", "W", "B"][(random >> 33) as usize % 6];
+            let dollar = if random >> 40 & 15 == 0 { "$" } else { "" };
+            let longer = "x".repeat((random >> 50) as usize % 90);
+            text += &format!("{kernel:016x} {kind} {dollar}f{at}{longer}\n");
+            kernel += (random >> 45) % 40;
+        }
+        says_what_lines_say(&text);
+        // Those of a module are as its file has them.
+        for (module, place) in
+            [("ext4", 0xffff_ffff_c010_0000_u64), ("btrfs", 0xffff_ffff_c000_0000)]
+        {
+            for at in 0..200_u64 {
+                let address = place + at * 7919 % 200 * 24;
+                text += &format!("{address:016x} t m{at}\t[{module}]\n");
+            }
+        }
+        text += "ffffffffc0900000 t bpf_prog_12ab\t[bpf]\n";
+        says_what_lines_say(&text);
+        // Of this machine, where it lets us.
+        let own = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+        if Kallsyms::of(own.clone().into_bytes()).text.is_some() {
+            says_what_lines_say(&own);
+        }
+    }
+}
