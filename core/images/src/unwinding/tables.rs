@@ -140,6 +140,7 @@ macro_rules! with_section {
 }
 
 impl Function {
+    /// Without what is of the next one.
     fn before(self, next: Option<u64>) -> Self {
         Self { end: next.map_or(self.end, |next| self.end.min(next)), ..self }
     }
