@@ -156,24 +156,38 @@ impl Kallsyms {
 
     /// Reads all that can be read.
     pub fn read(path: &Path) -> Self {
-        Self::of(fs::read(path).unwrap_or_default())
+        let mut lines = Vec::new();
+        let _ = File::open(path).and_then(|mut file| file.read_to_end(&mut lines));
+        Self::of(lines)
     }
 
     /// Of such a text.
     fn of(mut lines: Vec<u8>) -> Self {
         lines.truncate(memrchr(b'\n', &lines).map_or(0, |end| end + 1));
         let own_end = memchr(b'\t', &lines).map_or(lines.len(), |tab| line_start(&lines, tab));
-        let mut others = Vec::new();
-        let mut at = own_end;
-        while let Some(length) = memchr(b'\n', &lines[at..]) {
-            others.extend(symbol(&lines[at..at + length]).map(|it| (it.address, at)));
+        let mut read = Self { lines, own_end, ..Self::default() };
+        read.leave_out_trampolines();
+        let mut at = read.own_end;
+        while let Some(length) = memchr(b'\n', &read.lines[at..]) {
+            read.others.extend(symbol(&read.lines[at..at + length]).map(|it| (it.address, at)));
             at += length + 1;
         }
         // The order of equals must stay.
-        others.sort_by_key(|(address, _)| *address);
-        let mut read = Self { lines, own_end, others, ..Self::default() };
+        read.others.sort_by_key(|(address, _)| *address);
         read.text = read.own_text();
         read
+    }
+
+    /// Linux 4.19 lists a trampoline for each CPU behind all that is its own, and they lie before that.
+    fn leave_out_trampolines(&mut self) {
+        let Some(start) = self.start() else { return };
+        while let Some(last) = self.own_end.checked_sub(1) {
+            let line = line_start(&self.lines, last);
+            if symbol(&self.lines[line..last]).is_none_or(|last| last.address >= start) {
+                return;
+            }
+            self.own_end = line;
+        }
     }
 
     fn own_text(&self) -> Option<KernelText> {
@@ -359,7 +373,9 @@ mod tests {
 
     #[test]
     fn functions_are_those_of_the_lines_around_wherever_these_stand() {
-        let mut text = String::from("0000000000000000 A of_cpu\n0000000000006000 d also_of_cpu\n");
+        let mut text = String::from(
+            "0000000000000000 A of_cpu\n0000000000006000 d also_of_cpu\nffffffff81000000 T _stext\n",
+        );
         let mut random = 7_u64;
         let mut kernel = 0xffff_ffff_8100_0000_u64;
         for at in 0..3000 {
@@ -369,6 +385,12 @@ mod tests {
             let longer = "x".repeat((random >> 50) as usize % 90);
             text += &format!("{kernel:016x} {kind} {dollar}f{at}{longer}\n");
             kernel += (random >> 45) % 40;
+        }
+        says_what_lines_say(&text);
+        // Of Linux 4.19.
+        for cpu in 0..4_u64 {
+            let address = 0xffff_fe00_0000_6000 + cpu * 0x2b000;
+            text += &format!("{address:016x} t __entry_SYSCALL_64_trampoline\n");
         }
         says_what_lines_say(&text);
         // Those of a module are as its file has them.
