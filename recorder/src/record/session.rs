@@ -45,7 +45,7 @@ use crate::output::{notice, printable};
 
 /// Records are written at least this often, so that little is lost should we be killed.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long rounds of deep stacks may do nothing but empty the rings. Everything that a round does besides took a third of
+/// How long rounds of deep stacks may do nothing but empty the rings and walk. Everything that a round does besides took a third of
 /// the main thread's time when it was done each 5 ms.
 const WRITTEN_AT_LEAST: Duration = Duration::from_millis(100);
 pub(super) const CANNOT_START: &str = "the counters cannot be started";

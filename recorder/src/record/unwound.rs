@@ -1,4 +1,4 @@
-//! What a recording gives to the thread that walks stacks, and what comes back.
+//! What a recording has walked of stacks, and what comes back.
 
 use std::io;
 
@@ -65,7 +65,7 @@ impl Session {
         }
     }
 
-    /// Empties every ring for the thread that walks stacks, and leaves the rest to the next [`Self::round`]: also to say so,
+    /// Empties every ring to have stacks walked, and leaves the rest to the next [`Self::round`]: also to say so,
     /// as modules have to be described before that.
     pub(super) fn round_of_stacks(&mut self) {
         let begun = Clock::record_time();

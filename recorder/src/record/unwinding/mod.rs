@@ -1,6 +1,7 @@
-//! `--call-graph dwarf`: stacks are walked while they are recorded, on a thread of its own, so that rings are emptied
-//! meanwhile; or, where records are walked in their rings, by the thread that empties these. A sample whose stack was walked to its root has its call chain, and no copy of the stack any more; all others
-//! stay as they are, and who reads the recording walks them by the files that it finds.
+//! `--call-graph dwarf`: stacks are walked while they are recorded. Records that are walked in their rings have to be, before
+//! more can come, by the thread that empties these; all others, and whatever needs a file to be read, are brought to a thread
+//! of its own, so that rings are emptied meanwhile. A sample whose stack was walked to its root has its call chain, and no copy
+//! of the stack any more; all others stay as they are, and who reads the recording walks them by the files that it finds.
 
 mod code;
 mod deep_stacks;
@@ -29,6 +30,7 @@ use super::counters::Counters;
 use super::options::StackCopy;
 use super::ring::TakenRecords;
 use super::stack_sample::StackSamples;
+use files::Reading;
 use records::Records;
 pub use rounds::Fared;
 use rounds::Rounds;
@@ -54,7 +56,7 @@ pub struct Unwinder {
     to: Option<Sender<Brought>>,
     from: Receiver<Done>,
     ready: OwnedFd,
-    /// The thread has them while anything is to come.
+    /// Those of the thread, while anything is to come.
     rounds: Arc<Mutex<Rounds>>,
     records: Records,
     /// What of the present round has come.
@@ -82,7 +84,7 @@ pub struct Unwinder {
     is_untold: bool,
 }
 
-/// What is brought to the thread.
+/// What may be brought to the thread.
 enum Brought {
     /// What ran before.
     Described(Vec<u8>),
@@ -96,9 +98,12 @@ enum Brought {
         /// What says so to readers.
         end: Vec<u8>,
     },
+    /// The rest of a round, which needs a file; so many bytes are not in rings.
+    Rest(usize),
 }
 
 /// What has come back.
+#[derive(Default)]
 struct Done {
     records: Vec<u8>,
     /// The memory of those that were brought.
@@ -106,6 +111,8 @@ struct Done {
     /// Bytes that this was when it was brought, but for those in rings.
     brought: usize,
     fared: Fared,
+    /// Samples that wait for the next round; `None` if none has ended.
+    held: Option<u64>,
     /// How long that took.
     took: Duration,
 }
@@ -139,7 +146,7 @@ impl Unwinder {
         thread::Builder::new().name("unwind".to_owned()).spawn(move || {
             for brought in brought {
                 let Ok(mut rounds) = of_thread.lock() else { return };
-                let walked = walk(&mut rounds, brought);
+                let walked = walk(&mut rounds, brought).unwrap_or_default();
                 drop(rounds);
                 // Nobody waits for it any more.
                 if done.send(walked).is_err() {
@@ -272,15 +279,21 @@ impl Unwinder {
         self.is_untold = end.is_empty();
         self.take_what_has_come();
         let is_lent = pieces.iter().any(|piece| matches!(piece, TakenRecords::Lent(_)));
-        let round = Brought::Round { pieces, horizon, end };
+        let rounds = Arc::clone(&self.rounds);
+        let Some(Ok(mut rounds)) = (is_lent && self.to_come == 0).then(|| rounds.try_lock()) else {
+            return self.send(Brought::Round { pieces, horizon, end });
+        };
         // What is lent has to be walked before its ring is emptied again, here as there. To wake the thread for the few samples
         // of 15 ms took a tenth of all processor time.
-        let idle = Some(Arc::clone(&self.rounds)).filter(|_| is_lent && self.to_come == 0);
-        let Some(Ok(mut rounds)) = idle.as_ref().map(|rounds| rounds.try_lock()) else {
-            return self.send(round);
-        };
-        self.to_come += 1;
-        self.took(walk(&mut rounds, round));
+        let begun = Instant::now();
+        let brought = begin(&mut rounds, pieces, horizon, end);
+        match go_on(&mut rounds, brought, Reading::Refused, begun) {
+            Some(done) => {
+                self.to_come += 1;
+                self.took(done);
+            }
+            None => self.send(Brought::Rest(brought)),
+        }
     }
 
     fn send(&mut self, brought: Brought) {
@@ -323,7 +336,7 @@ impl Unwinder {
     }
 
     fn took(&mut self, done: Done) {
-        let Done { records, emptied, brought, fared, took } = done;
+        let Done { records, emptied, brought, fared, held, took } = done;
         for memory in emptied {
             if self.spare.len() < SPARE_MAX && memory.capacity() <= LARGEST_SPARE {
                 self.spare.push(memory);
@@ -332,7 +345,7 @@ impl Unwinder {
         self.waiting = self.waiting.saturating_sub(brought);
         self.to_come -= 1;
         self.fared.add(fared);
-        self.held = fared.held;
+        self.held = held.unwrap_or(self.held);
         if fared.cut + fared.beyond + fared.held > 0 {
             self.may_be_deep = Instant::now();
         }
@@ -343,31 +356,43 @@ impl Unwinder {
     }
 }
 
-/// What becomes of what was brought.
-fn walk(rounds: &mut Rounds, brought: Brought) -> Done {
+/// What becomes of what was brought; `None` if there is nothing of it.
+fn walk(rounds: &mut Rounds, brought: Brought) -> Option<Done> {
     let begun = Instant::now();
-    let ((records, emptied), brought) = match brought {
+    let brought = match brought {
         Brought::Described(described) => {
             rounds.know(&described);
-            ((Vec::new(), Vec::new()), 0)
+            return Some(Done { took: begun.elapsed(), ..Done::default() });
         }
         Brought::InHaste(records) => {
-            let length = records.len();
-            ((rounds.pass(records), Vec::new()), length)
+            let (brought, records) = (records.len(), rounds.pass(records));
+            let (fared, took) = (rounds.take_fared(), begun.elapsed());
+            return Some(Done { records, brought, fared, took, ..Done::default() });
         }
-        Brought::Round { pieces, horizon, end } => {
-            let length = pieces.iter().map(TakenRecords::copied).sum();
-            pieces.into_iter().for_each(|piece| rounds.add(piece));
-            let (records, emptied) = rounds.end(horizon, &end);
-            // The kernel gets back what was lent.
-            let memory = emptied.into_iter().filter_map(|taken| match taken {
-                TakenRecords::Copied(memory) => Some(memory),
-                TakenRecords::Lent(_) => None,
-            });
-            ((records, memory.collect()), length)
-        }
+        Brought::Round { pieces, horizon, end } => begin(rounds, pieces, horizon, end),
+        Brought::Rest(brought) => brought,
     };
-    Done { records, emptied, brought, fared: rounds.take_fared(), took: begun.elapsed() }
+    go_on(rounds, brought, Reading::Allowed, begun)
+}
+
+/// Says that a round is whole. Returns how many bytes of it are not in rings.
+fn begin(rounds: &mut Rounds, pieces: Vec<TakenRecords>, horizon: u64, end: Vec<u8>) -> usize {
+    let brought = pieces.iter().map(TakenRecords::copied).sum();
+    pieces.into_iter().for_each(|piece| rounds.add(piece));
+    rounds.end(horizon, end);
+    brought
+}
+
+/// Goes through the round that is whole; `None` if a file has to be read, and may not be.
+fn go_on(rounds: &mut Rounds, brought: usize, reading: Reading, begun: Instant) -> Option<Done> {
+    let (records, emptied) = rounds.go_on(reading)?;
+    // The kernel gets back what was lent.
+    let emptied = emptied.into_iter().filter_map(|taken| match taken {
+        TakenRecords::Copied(memory) => Some(memory),
+        TakenRecords::Lent(_) => None,
+    });
+    let (emptied, fared) = (emptied.collect(), rounds.take_fared());
+    Some(Done { records, emptied, brought, fared, held: Some(fared.held), took: begun.elapsed() })
 }
 
 #[cfg(test)]

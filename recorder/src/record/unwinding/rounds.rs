@@ -19,6 +19,7 @@ use super::super::ring::TakenRecords;
 use super::super::stack_sample::{CopyExtent, Reached, Thread, Walkable};
 use super::code::{Code, Passage, Place};
 use super::deep_stacks::DeepStacks;
+use super::files::Reading;
 use super::frames::FrameList;
 use super::records::{Records, for_each_record};
 use super::spaces::{MadeCode, Spaces};
@@ -73,6 +74,8 @@ pub struct Rounds {
     waits_since: Option<u64>,
     /// What has come of the present round.
     round: Vec<TakenRecords>,
+    /// The one that is whole, while it is gone through.
+    under_way: Option<UnderWay>,
     /// What has to be passed on with it of the round before.
     late_samples: Vec<u8>,
     /// What was passed on with the round before, and still has to be known.
@@ -80,6 +83,17 @@ pub struct Rounds {
     order: Vec<Entry>,
     callers: FrameList,
     fared: Fared,
+}
+
+/// A round that is whole.
+struct UnderWay {
+    pieces: Vec<TakenRecords>,
+    /// In the order of time.
+    order: Vec<Entry>,
+    /// Which of these comes next.
+    at: usize,
+    horizon: u64,
+    says_so: Vec<u8>,
 }
 
 /// A record that has its turn.
@@ -126,6 +140,7 @@ impl Rounds {
             told: [0; 2],
             waits_since: None,
             round: Vec::new(),
+            under_way: None,
             late_samples: Vec::new(),
             late_mappings: Vec::new(),
             order: Vec::new(),
@@ -163,9 +178,8 @@ impl Rounds {
         records
     }
 
-    /// The records of a round that is whole: all records from before `horizon` have come. Behind them stands what says so,
-    /// unless samples are still to come. Gives back the memory in which they came.
-    pub fn end(&mut self, horizon: u64, says_so: &[u8]) -> (Vec<u8>, Vec<TakenRecords>) {
+    /// The round is whole: all records from before `horizon` have come. `says_so` tells readers.
+    pub fn end(&mut self, horizon: u64, says_so: Vec<u8>) {
         let mut pieces = Vec::from(
             [&mut self.late_mappings, &mut self.late_samples]
                 .map(|it| TakenRecords::Copied(mem::take(it))),
@@ -173,13 +187,29 @@ impl Rounds {
         pieces.append(&mut self.round);
         self.put_in_order(&pieces);
         self.callers.truncate(0);
-        let mut order = mem::take(&mut self.order);
+        let order = mem::take(&mut self.order);
+        self.under_way = Some(UnderWay { pieces, order, at: 0, horizon, says_so });
+    }
+
+    /// The records of the round that is whole. Behind them stands what says so, unless samples are still to come. Gives back the
+    /// memory in which they came. `None` if a file has to be read first and may not be: it goes on from there.
+    pub fn go_on(&mut self, reading: Reading) -> Option<(Vec<u8>, Vec<TakenRecords>)> {
+        let UnderWay { pieces, mut order, at, horizon, says_so } = self.under_way.take()?;
         let in_time = order.partition_point(|entry| entry.time <= horizon);
-        for at in 0..in_time {
+        for at in at..in_time {
             let Some((header, record)) = order[at].record(&pieces) else { continue };
             if header.record_type == RecordType::SAMPLE {
                 if let Some(walkable) = self.records.samples.walkable(record) {
+                    let before = (self.callers.len(), self.fared);
+                    self.code.files.reading = reading;
                     let (written, cut) = self.walk(at, &walkable);
+                    if mem::replace(&mut self.code.files.reading, Reading::Allowed) == Reading::Due
+                    {
+                        self.callers.truncate(before.0);
+                        self.fared = before.1;
+                        self.under_way = Some(UnderWay { pieces, order, at, horizon, says_so });
+                        return None;
+                    }
                     order[at].written = match cut {
                         Some(cut) => self.walk_on(cut, written, &walkable, &mut order, &pieces),
                         None => self.note_uncut(written, &walkable),
@@ -232,11 +262,12 @@ impl Rounds {
         }
         self.order = order;
         if is_whole && !says_so.is_empty() {
-            out.extend_from_slice(says_so);
+            out.extend_from_slice(&says_so);
             self.told = [self.passed_on, self.told[0]];
             self.waits_since = None;
         }
-        (out, pieces.split_off(2))
+        let mut pieces = pieces;
+        Some((out, pieces.split_off(2)))
     }
 
     /// Samples and what tells of mappings, by time.
@@ -413,7 +444,8 @@ pub(super) mod tests {
     }
 
     fn ended(rounds: &mut Rounds, horizon: u64) -> Vec<u8> {
-        rounds.end(horizon, &[]).0
+        rounds.end(horizon, Vec::new());
+        rounds.go_on(Reading::Allowed).expect("a round").0
     }
 
     fn fared(walked: u64, unfinished: u64, skipped: u64) -> Fared {
@@ -435,6 +467,29 @@ pub(super) mod tests {
         add(&mut rounds, sample(BASE - 8, 50, &[0; 64], 64));
         assert!(ended(&mut rounds, 60) == sample(BASE - 8, 50, &[0; 16], 16));
         assert_eq!(rounds.take_fared(), fared(0, 1, 0));
+    }
+
+    /// Once for each file: what is known of it then is at hand.
+    #[test]
+    fn a_round_stops_where_a_file_has_to_be_read_and_goes_on_from_there() {
+        let mut rounds = rounds();
+        let taken = |time| sample(root(), time, &[0; 64], 64);
+        let unknown = sample(BASE - 8, 25, &[0; 64], 64);
+        let mapped = begins(20, 0);
+        add(&mut rounds, [&mapped[..], &unknown, &taken(30), &taken(31)].concat());
+        rounds.end(40, Vec::new());
+        for _ in 0..2 {
+            assert!(rounds.go_on(Reading::Refused).is_none());
+        }
+        assert_eq!(rounds.fared, fared(0, 1, 0), "up to there");
+        let (out, _) = rounds.go_on(Reading::Allowed).expect("a round");
+        let unknown = sample(BASE - 8, 25, &[0; 16], 16);
+        assert!(out == [&mapped[..], &unknown, &walked(&taken(30)), &walked(&taken(31))].concat());
+        assert_eq!(rounds.take_fared(), fared(2, 1, 0));
+        add(&mut rounds, taken(50));
+        rounds.end(60, Vec::new());
+        let (out, _) = rounds.go_on(Reading::Refused).expect("nothing to be read");
+        assert!(out == walked(&taken(50)));
     }
 
     #[test]
