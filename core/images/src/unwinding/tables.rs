@@ -377,8 +377,7 @@ fn row_of<'b, S: UnwindSection<Bytes<'b>>>(
     let mut reached = 0;
     while let Some(row) = rows.next_row().ok()? {
         if row.contains(address) {
-            let holds =
-                row.start_address().max(function.start)..row.end_address().min(function.end);
+            let holds = row.start_address()..row.end_address().min(function.end);
             return Some((Row::new(machine, section, row, reached, returns, left)?, holds));
         }
         reached = match row.cfa() {
@@ -469,8 +468,8 @@ impl FileRules {
                 self.entry != 0 && (self.entry..self.entry.saturating_add(ENTRY)).contains(&svma);
             return is_entry.then(|| (Row::of_first(), only_this));
         };
-        // What is around it in memory is so in the file, within a segment. Of the second table, the first may say
-        // something of others.
+        // Within a segment, distances in memory and in the file are the same. Where the first table says nothing of an
+        // address, it may of others around it.
         let at = |other: u64| address.wrapping_add(other.wrapping_sub(svma));
         let [first, last] = [svmas.start, svmas.end - 1];
         let is_there = |it| self.place.svma(at(it)).is_some_and(|found| found.0 == it);
