@@ -133,8 +133,14 @@ impl Kallsyms {
 
     /// Where the kernel begins, as listed; `None` if that is hidden.
     fn start(&self) -> Option<u64> {
-        let start = self.own_named("_text").or_else(|| self.own_named("_stext"));
-        start.filter(|start| *start > 0)
+        Some(self.reference()?.1)
+    }
+
+    /// The symbol at the kernel's beginning, and its address.
+    fn reference(&self) -> Option<(&'static str, u64)> {
+        let of = |reference| Some((reference, self.own_named(reference)?));
+        // Zeros: hidden by kptr_restrict.
+        of("_text").or_else(|| of("_stext")).filter(|(_, start)| *start > 0)
     }
 
     /// Reads those of modules, by module.
@@ -142,7 +148,7 @@ impl Kallsyms {
         let all = fs::read(path).unwrap_or_default();
         let mut lines: HashMap<&[u8], Vec<u8>> = HashMap::new();
         for line in all.split_inclusive(|byte| *byte == b'\n') {
-            let Some(tab) = line.iter().rposition(|byte| *byte == b'\t') else { continue };
+            let Some(tab) = memrchr(b'\t', line) else { continue };
             let module = line[tab + 1..].trim_ascii_end();
             if let Some(module) = module.strip_prefix(b"[").and_then(|it| it.strip_suffix(b"]")) {
                 lines.entry(module).or_default().extend_from_slice(line);
@@ -161,7 +167,7 @@ impl Kallsyms {
         Self::of(lines)
     }
 
-    /// Of such a text.
+    /// Of the whole lines of such a text.
     fn of(mut lines: Vec<u8>) -> Self {
         lines.truncate(memrchr(b'\n', &lines).map_or(0, |end| end + 1));
         let own_end = memchr(b'\t', &lines).map_or(lines.len(), |tab| line_start(&lines, tab));
@@ -191,11 +197,9 @@ impl Kallsyms {
     }
 
     fn own_text(&self) -> Option<KernelText> {
-        let of = |reference| Some((reference, self.own_named(reference)?));
-        let (reference, start) = of("_text").or_else(|| of("_stext"))?;
+        let (reference, start) = self.reference()?;
         let end = self.own_named("_etext")?;
-        // Zeros: hidden by kptr_restrict.
-        (start > 0 && end > start).then_some(KernelText { reference, start, end })
+        (end > start).then_some(KernelText { reference, start, end })
     }
 
     /// Where a symbol of the kernel itself is listed.
@@ -274,7 +278,7 @@ impl Kallsyms {
     }
 }
 
-/// The whole lines that a file begins with, with some behind where the kernel's own begin.
+/// What a file begins with, up to some lines behind where the kernel's own begin.
 fn start_of(path: &Path) -> Option<Vec<u8>> {
     let mut file = File::open(path).ok()?;
     let mut start = Vec::new();
@@ -290,14 +294,11 @@ fn start_of(path: &Path) -> Option<Vec<u8>> {
         if has_text {
             break;
         }
-        has_text = [&b" _text\n"[..], b" _stext\n"].iter().any(|it| is_in(&start, it));
+        has_text = [" _text\n", " _stext\n"]
+            .iter()
+            .any(|it| memmem::find(&start, it.as_bytes()).is_some());
     }
-    start.truncate(start.iter().rposition(|byte| *byte == b'\n')? + 1);
     Some(start)
-}
-
-fn is_in(text: &[u8], what: &[u8]) -> bool {
-    text.windows(what.len()).any(|at| at == what)
 }
 
 fn page_end(start: u64) -> u64 {
