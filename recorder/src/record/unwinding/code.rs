@@ -4,7 +4,7 @@ use perftab_core::images::{RuleFound, WalkedCode};
 
 use super::super::clock::Clock;
 use super::super::mapped_at::MappedAt;
-use super::files::{FileNumber, Files, Rule};
+use super::files::{FileNumber, Files, Reading, Rule};
 use super::frames::FrameList;
 use super::spaces::{Mapping, Space};
 
@@ -29,6 +29,13 @@ pub struct Place {
     rule: Rule,
 }
 
+impl Place {
+    /// Whether its file is not read yet, and may not be.
+    pub fn is_unread(self) -> bool {
+        self.rule == Rule::Unread
+    }
+}
+
 impl Code {
     /// Nothing is known yet.
     pub fn new(clock: Clock) -> Self {
@@ -36,13 +43,19 @@ impl Code {
         Self { files: Files::new(clock), known: vec![nowhere; KNOWN_PLACES] }
     }
 
-    fn at(&mut self, file: FileNumber, offset: u64, mapped: impl FnOnce() -> MappedAt) -> Place {
+    fn at(
+        &mut self,
+        file: FileNumber,
+        offset: u64,
+        mapped: impl FnOnce() -> MappedAt,
+        reading: Reading,
+    ) -> Place {
         let known = &mut self.known[(offset ^ offset >> 14) as usize % KNOWN_PLACES];
         if known.file != Some(file) || known.offset != offset {
-            let rule = self.files.rule(file, offset, mapped());
+            let rule = self.files.rule(file, offset, mapped(), reading);
             let place = Place { file: Some(file), offset, rule };
             // A file that is not found may be through another process.
-            if rule == Rule::NoTables {
+            if matches!(rule, Rule::NoTables | Rule::Unread) {
                 return place;
             }
             *known = place;
@@ -56,6 +69,7 @@ pub struct Passage<'a> {
     code: &'a mut Code,
     space: &'a Space,
     pid: u32,
+    reading: Reading,
     /// Where frames are put.
     pub callers: &'a mut FrameList,
     /// What the last frame was in: most callers are in the same file.
@@ -64,8 +78,14 @@ pub struct Passage<'a> {
 
 impl<'a> Passage<'a> {
     /// Through what a process has mapped, to put frames there.
-    pub fn new(code: &'a mut Code, space: &'a Space, pid: u32, callers: &'a mut FrameList) -> Self {
-        Self { code, space, pid, callers, mapping: None }
+    pub fn new(
+        code: &'a mut Code,
+        space: &'a Space,
+        pid: u32,
+        reading: Reading,
+        callers: &'a mut FrameList,
+    ) -> Self {
+        Self { code, space, pid, reading, callers, mapping: None }
     }
 }
 
@@ -81,7 +101,7 @@ impl WalkedCode for Passage<'_> {
         };
         let offset = mapping.offset(address);
         Some(match mapping.file {
-            Some(file) => self.code.at(file, offset, || mapping.in_process(self.pid)),
+            Some(file) => self.code.at(file, offset, || mapping.in_process(self.pid), self.reading),
             None => Place { file: None, offset, rule: Rule::NoTables },
         })
     }
@@ -91,7 +111,7 @@ impl WalkedCode for Passage<'_> {
         match place.rule {
             Rule::Row(number) => RuleFound::Row(self.code.files.row(number)),
             Rule::NotCovered => RuleFound::NotCovered,
-            Rule::NoTables => RuleFound::NoTables,
+            Rule::NoTables | Rule::Unread => RuleFound::NoTables,
         }
     }
 

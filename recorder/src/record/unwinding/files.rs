@@ -41,6 +41,8 @@ pub enum Rule {
     NotCovered,
     /// There is no file that tells.
     NoTables,
+    /// The file is not read yet, and may not be.
+    Unread,
 }
 
 /// A row in [`Files`].
@@ -80,10 +82,8 @@ impl MappedFile {
 pub enum Reading {
     /// They may.
     Allowed,
-    /// They may not, and were not asked for.
+    /// They may not.
     Refused,
-    /// They may not, and one is asked for.
-    Due,
 }
 
 /// All files that were mapped, and the rules that were asked for.
@@ -93,8 +93,6 @@ pub struct Files {
     files: Vec<KnownFile>,
     /// How many rules are kept.
     kept: usize,
-    /// Whether they may be read.
-    pub reading: Reading,
     rows: Vec<Row>,
     row_numbers: Map<Row, RowNumber>,
     memory: RowMemory,
@@ -144,7 +142,6 @@ impl Files {
             numbers: HashMap::new(),
             files: Vec::new(),
             kept: 0,
-            reading: Reading::Allowed,
             rows: Vec::new(),
             row_numbers: Map::new(),
             memory: RowMemory::default(),
@@ -175,14 +172,19 @@ impl Files {
     }
 
     /// How the caller is found of the code at an offset of a file that a process has mapped there.
-    pub fn rule(&mut self, number: FileNumber, offset: u64, mapped: MappedAt) -> Rule {
+    pub fn rule(
+        &mut self,
+        number: FileNumber,
+        offset: u64,
+        mapped: MappedAt,
+        reading: Reading,
+    ) -> Rule {
         let known = &mut self.files[number.0 as usize];
         if let Some(rule) = known.rules.of(offset) {
             return rule;
         }
-        if self.reading != Reading::Allowed && matches!(known.state, FileState::Sought(_)) {
-            self.reading = Reading::Due;
-            return Rule::NoTables;
+        if reading == Reading::Refused && matches!(known.state, FileState::Sought(_)) {
+            return Rule::Unread;
         }
         known.seek(&self.clock, mapped);
         let FileState::Read(rules) = &known.state else { return Rule::NoTables };

@@ -96,6 +96,9 @@ struct UnderWay {
     says_so: Vec<u8>,
 }
 
+/// A walk came to code of a file that is not read yet, and may not be.
+struct FileIsUnread;
+
 /// A record that has its turn.
 #[derive(Clone, Copy)]
 struct Entry {
@@ -200,16 +203,10 @@ impl Rounds {
             let Some((header, record)) = order[at].record(&pieces) else { continue };
             if header.record_type == RecordType::SAMPLE {
                 if let Some(walkable) = self.records.samples.walkable(record) {
-                    let before = (self.callers.len(), self.fared);
-                    self.code.files.reading = reading;
-                    let (written, cut) = self.walk(at, &walkable);
-                    if mem::replace(&mut self.code.files.reading, Reading::Allowed) == Reading::Due
-                    {
-                        self.callers.truncate(before.0);
-                        self.fared = before.1;
+                    let Ok((written, cut)) = self.walk(at, &walkable, reading) else {
                         self.under_way = Some(UnderWay { pieces, order, at, horizon, says_so });
                         return None;
-                    }
+                    };
                     order[at].written = match cut {
                         Some(cut) => self.walk_on(cut, written, &walkable, &mut order, &pieces),
                         None => self.note_uncut(written, &walkable),
@@ -289,7 +286,12 @@ impl Rounds {
 
     /// Walks the stack of a sample. The callers that were found are kept if no more of them can be found by its copy, and a walk
     /// that came to the end of that may go on.
-    fn walk(&mut self, at: usize, walkable: &Walkable<'_>) -> (Written, Option<Cut>) {
+    fn walk(
+        &mut self,
+        at: usize,
+        walkable: &Walkable<'_>,
+        reading: Reading,
+    ) -> Result<(Written, Option<Cut>), FileIsUnread> {
         let Self { records, spaces, code, callers, fared, .. } = self;
         let from = callers.len();
         let walked = spaces.of(walkable.thread.pid).and_then(|space| {
@@ -297,7 +299,7 @@ impl Rounds {
             let (start, bytes) = (registers.stack_pointer(), walkable.stack);
             let copy = StackCopy { start, bytes, beyond: &[] };
             let mut walk = Walk::new(registers, &copy);
-            let mut passage = Passage::new(code, space, walkable.thread.pid, callers);
+            let mut passage = Passage::new(code, space, walkable.thread.pid, reading, callers);
             let reached = match (walk.go(&mut passage, &copy), walkable.extent) {
                 (WalkEnd::Root, _) => Reached::Root,
                 // Whoever reads the copy comes no further.
@@ -305,15 +307,18 @@ impl Rounds {
                 // Whoever reads the copy comes as far, and may guess how it goes on, or have a debug file that tells: as far as
                 // 8 KiB reach, which is what perf copies. In a static program of musl every thread ends so.
                 (WalkEnd::NotCovered(_) | WalkEnd::Lost, _) => {
-                    return Some((Written::Cut(records.kept_of(&walk, &copy)), None));
+                    return Some(Ok((Written::Cut(records.kept_of(&walk, &copy)), None)));
                 }
                 (WalkEnd::NoTables(Place { file: None, .. }), _)
                     if space.made_code == MadeCode::WithoutRules =>
                 {
-                    return Some((Written::Cut(records.kept_of(&walk, &copy)), None));
+                    return Some(Ok((Written::Cut(records.kept_of(&walk, &copy)), None)));
+                }
+                (WalkEnd::NoTables(place), _) if place.is_unread() => {
+                    return Some(Err(FileIsUnread));
                 }
                 (WalkEnd::ReturnProbe, _) => {
-                    return Some((Written::Cut(records.kept_of(&walk, &copy)), None));
+                    return Some(Ok((Written::Cut(records.kept_of(&walk, &copy)), None)));
                 }
                 _ => return None,
             };
@@ -324,9 +329,10 @@ impl Rounds {
             let found = from..passage.callers.len();
             let written = Written::Walked { from: from as u32, to: found.end as u32, reached };
             let is_cut = reached == Reached::EndOfCopy;
-            Some((written, is_cut.then_some(Cut { at, start, found, walk })))
+            Some(Ok((written, is_cut.then_some(Cut { at, start, found, walk }))))
         });
-        let (written, cut) = walked.unwrap_or((Written::Whole, None));
+        let walked = walked.unwrap_or(Ok((Written::Whole, None)));
+        let (written, cut) = walked.inspect_err(|_| callers.truncate(from))?;
         match written {
             Written::Walked { .. } if cut.is_some() => fared.cut += 1,
             Written::Walked { .. } => fared.walked += 1,
@@ -335,7 +341,7 @@ impl Rounds {
                 callers.truncate(from);
             }
         }
-        (written, cut)
+        Ok((written, cut))
     }
 
     fn write(&mut self, entry: Entry, record: &[u8], out: &mut Vec<u8>) {

@@ -9,6 +9,7 @@ use super::super::super::ring::TakenRecords;
 use super::super::super::stack_sample::{Reached, Thread, Walkable};
 use super::super::code::Passage;
 use super::super::deep_stacks::{Beyond, DeepStacks, WalkedCopy};
+use super::super::files::Reading;
 use super::{Entry, Rounds, Written};
 
 /// Bytes of copies that wait for the next round at most, until it is known how stacks go on.
@@ -124,7 +125,7 @@ impl Rounds {
         let (from, mut walk) = (callers.len(), cut.walk.clone());
         // The last one is entered again.
         callers.repeat(cut.found.start..cut.found.end - 1);
-        let mut passage = Passage::new(code, space, thread.pid, callers);
+        let mut passage = Passage::new(code, space, thread.pid, Reading::Allowed, callers);
         // It may have as many frames as its copy, which is as many as a record has room for.
         let end = walk.go(&mut passage, &StackCopy { start, bytes, beyond });
         let is_root = matches!(end, WalkEnd::Root) && walk.signals() == 0;
